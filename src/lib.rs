@@ -1,0 +1,18 @@
+//! lite-agent: the core of an agent SDK, in Rust.
+//!
+//! With the `node` feature this crate is the Node addon; without it, a pure library that knows no JavaScript. See
+//! ARCHITECTURE.md for the code map and for who may import whom (`tests/architecture.rs` checks it).
+
+pub mod agent;
+pub mod error;
+pub mod event;
+pub mod hooks;
+pub mod host;
+pub mod model;
+pub mod permission;
+pub mod session;
+pub mod tools;
+pub mod types;
+
+#[cfg(feature = "node")]
+mod node;
