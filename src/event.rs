@@ -1,1 +1,93 @@
-//! Events
+//! Events of a run's stream as the core emits them. Values that live in the host are named by their key; the host puts
+//! them in and makes the public event. Deltas and `done` are made by the host alone.
+
+use serde::Serialize;
+
+use crate::types::{CallId, HookName, StopReason, Usage};
+
+/// How serious a diagnostic is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    Info,
+    Warning,
+    Error,
+}
+
+/// What was thrown, as hooks and diagnostics see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HookError {
+    pub name: String,
+    pub message: String,
+}
+
+/// Where a registration came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum HookOrigin {
+    Programmatic,
+}
+
+/// Why a handler failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum HookFailureReason {
+    Error,
+    Timeout,
+}
+
+/// What a diagnostic of code `hook_failed` carries.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HookFailure {
+    pub event: HookName,
+    pub source: HookOrigin,
+    /// Position within the event's registrations at dispatch, from 0.
+    pub index: usize,
+    pub reason: HookFailureReason,
+    pub duration_ms: f64,
+}
+
+/// What was thrown: an error object that the host kept, or one of the core.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum ErrorReference {
+    /// The host threw it while it performed this call, and kept it.
+    Host { key: CallId },
+    /// Made by the core: the host builds the class of that code.
+    Core { code: &'static str, message: String },
+}
+
+/// One event of a run.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Event<'a> {
+    TurnStart { turn: u32 },
+    Diagnostic {
+        level: Level,
+        code: &'a str,
+        message: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hook: Option<&'a HookFailure>,
+    },
+    ModelCallStart { turn: u32, model: &'a str },
+    ModelCallEnd {
+        turn: u32,
+        model: &'a str,
+        duration_ms: f64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<&'a str>,
+    },
+    Message { message: CallId },
+    ToolUse { call: CallId },
+    ToolCallStart { call: CallId, turn: u32 },
+    ToolCallEnd { id: &'a str, name: &'a str, turn: u32, duration_ms: f64, is_error: bool },
+    ToolResult { result: CallId },
+    Steer { messages: CallId },
+    TurnEnd { turn: u32, stop_reason: StopReason },
+    Error { error: ErrorReference, fatal: bool },
+}

@@ -1,1 +1,7 @@
-//! N-API bridge
+//! The N-API bridge: plain functions over the driver of a family. Every one catches panics; strings and numbers cross,
+//! nothing else does.
+
+mod family;
+mod pure;
+mod text;
+mod waker;

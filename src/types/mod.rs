@@ -1,1 +1,10 @@
-//! types
+//! Data that every layer speaks: identities, messages, usage, statuses. No behaviour beyond reading and writing it.
+
+mod ids;
+pub mod message;
+pub mod nearest;
+mod outcome;
+
+pub use ids::{CallId, HandlerId, OperationKey, RunKey};
+pub use message::{MessageOutline, Role, ToolCall};
+pub use outcome::{HookName, HookStatus, RunStopReason, StopReason, Usage};

@@ -1,0 +1,509 @@
+// Operations on an agent from inside its own callbacks: what is refused, for how long, and what stays allowed.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { AsyncResource } from "node:async_hooks";
+import { EventEmitter } from "node:events";
+import { AgentError, ReentrancyError } from "../../index.js";
+import {
+  agentFor, collect, deferred, hookFailures, pause, plainTool, recordHooks, scriptedModel, until, within,
+} from "../support/model.mjs";
+
+const call = (id = "call-1", name = "work", input = {}) => ({ id, name, input });
+const NAMES = ["run:start", "tool:start", "tool:end", "run:end"];
+
+/** Every operation that waits for the agent, as a promise of its outcome. */
+const operations = {
+  run: (agent) => agent.run("again").next(),
+  send: (agent) => agent.send("again"),
+  awaitIdle: (agent) => agent.awaitIdle(),
+  compact: (agent) => agent.compact().next(),
+  restore: (agent) => agent.restore(agent.sessionId, 0),
+  deleteSession: (agent) => agent.deleteSession(agent.sessionId),
+  close: (agent) => agent.close(),
+};
+
+/** "refused", "allowed", or "hangs"; "allowed" is whatever is no ReentrancyError. */
+async function outcome(promise) {
+  return within(promise, "the operation", 5_000).then(
+    () => "allowed",
+    (error) => (error instanceof ReentrancyError ? "refused" : /not settled within/.test(error.message) ? "hangs" : "allowed"),
+  );
+}
+
+for (const [operation, perform] of Object.entries(operations)) {
+  for (const name of NAMES) {
+    test(`${operation}() awaited inside a ${name} handler rejects with a ReentrancyError, and the run goes on`, async (t) => {
+      const agent = agentFor(t, { model: [{ calls: [call()] }, { text: "done" }], tools: [plainTool("work", () => "ok")] });
+      let error;
+      let calledSync = true;
+      agent.hook(name, async () => {
+        let promise;
+        try {
+          promise = perform(agent);
+        } catch {
+          calledSync = false;
+        }
+        await Promise.resolve(promise).catch((reason) => { error = reason; });
+      });
+      const result = await within(agent.send("go"), "the run", 5_000);
+      assert.equal(result.stopReason, "stop");
+      assert.equal(calledSync, true, "it threw at once instead of rejecting");
+      assert.ok(error instanceof ReentrancyError, `${error}`);
+      assert.ok(error instanceof AgentError);
+      assert.equal(typeof error.code, "string");
+      assert.ok(error.message.includes("same agent family"), error.message);
+      assert.match(error.message, /after the (handler|callback|hook)/);
+    });
+  }
+}
+
+test("Symbol.asyncDispose inside a handler is refused like close()", async (t) => {
+  const agent = agentFor(t);
+  let seen;
+  agent.hook("run:start", async () => { seen = await outcome(agent[Symbol.asyncDispose]()); });
+  await agent.send("go");
+  assert.equal(seen, "refused");
+});
+
+test("run() inside a handler is refused at its first next(), not when it is made", async (t) => {
+  const agent = agentFor(t);
+  let made;
+  agent.hook("run:start", () => { made ??= agent.run("later"); });
+  await agent.send("go");
+  const { result } = await within(collect(made), "the run that was made in a handler");
+  assert.equal(result.stopReason, "stop");
+});
+
+test("a run() made outside is refused when a handler pulls it first", async (t) => {
+  const agent = agentFor(t);
+  const run = agent.run("made outside");
+  let seen;
+  agent.hook("run:start", async () => { seen ??= await outcome(run.next()); });
+  await agent.send("go");
+  assert.equal(seen, "refused");
+});
+
+test("another session of the same family is refused inside a handler too", async (t) => {
+  const agent = agentFor(t);
+  const seen = [];
+  agent.hook("run:start", async ({ sessionId }) => {
+    if (sessionId !== agent.sessionId) return;
+    seen.push(await outcome(agent.send("go", { sessionId: "other" })));
+    seen.push(await outcome(agent.run("go", { sessionId: "other" }).next()));
+    seen.push(await outcome(agent.awaitIdle("other")));
+    seen.push(await outcome(agent.deleteSession("other")));
+  });
+  await agent.send("go");
+  assert.deepEqual(seen, ["refused", "refused", "refused", "refused"]);
+});
+
+test("a refusal that the handler does not catch is the handler's failure", async (t) => {
+  const agent = agentFor(t);
+  agent.hook("run:start", () => agent.send("again"));
+  const { events, result } = await collect(agent.run("go"));
+  assert.equal(result.stopReason, "stop");
+  const [failure] = hookFailures(events);
+  assert.equal(failure.hook.reason, "error");
+  assert.ok(failure.message.includes("same agent family"));
+});
+
+test("the refusal comes before every other check", async (t) => {
+  const agent = agentFor(t, { model: [{ wait: new Promise(() => {}) }] });
+  const seen = [];
+  const started = deferred();
+  agent.hook("run:start", async () => {
+    seen.push(await outcome(agent.send(42)));
+    seen.push(await outcome(agent.send("go", { sessionId: "a/b" })));
+    seen.push(await outcome(agent.send("go", { signal: AbortSignal.abort() })));
+    seen.push(await outcome(agent.run(null).next()));
+    seen.push(await outcome(agent.restore(7, "x")));
+    seen.push(await outcome(agent.deleteSession()));
+    seen.push(await outcome(agent.awaitIdle(null)));
+    seen.push(await outcome(agent.compact(5).next()));
+    started.resolve();
+  });
+  agent.hook("run:end", async () => {
+    for (const perform of Object.values(operations)) seen.push(await outcome(perform(agent)));
+  });
+  const sending = agent.send("go");
+  await started.promise;
+  await agent.close();
+  await sending;
+  assert.deepEqual(seen, Array(15).fill("refused"));
+});
+
+const depths = {
+  "after an await": async (perform) => { await null; return perform(); },
+  "after ten awaits": async (perform) => { for (let count = 0; count < 10; count += 1) await null; return perform(); },
+  "in a timer": (perform) => new Promise((resolve) => setTimeout(() => resolve(perform()), 2)),
+  "in an immediate": (perform) => new Promise((resolve) => setImmediate(() => resolve(perform()))),
+  "in a microtask": (perform) => new Promise((resolve) => queueMicrotask(() => resolve(perform()))),
+  "in a next tick": (perform) => new Promise((resolve) => process.nextTick(() => resolve(perform()))),
+  "in a promise chain": (perform) => Promise.resolve().then(() => pause(1)).then(() => Promise.all([pause(1)])).then(perform),
+  "in a thenable": (perform) => Promise.resolve({ then(resolve) { resolve(perform()); } }),
+  "in a timer in a timer": (perform) => new Promise((resolve) => setTimeout(() => setTimeout(() => resolve(perform()), 1), 1)),
+  "in an interval": (perform) => new Promise((resolve) => { const timer = setInterval(() => { clearInterval(timer); resolve(perform()); }, 1); }),
+  "in an async generator": async (perform) => { for await (const value of (async function* () { await null; yield await perform(); })()) return value; },
+  "in an event listener": (perform) => { const emitter = new EventEmitter(); return new Promise((resolve) => { emitter.on("x", () => resolve(perform())); setTimeout(() => emitter.emit("x"), 1); }); },
+  "in an AsyncResource of the handler's": (perform) => { const resource = new AsyncResource("test"); return new Promise((resolve) => setTimeout(() => resolve(resource.runInAsyncScope(perform)), 1)); },
+  "in a finally": async (perform) => { try { await pause(1); } finally { await perform().catch(() => {}); } return perform(); },
+  "in an abort listener": (perform) => { const controller = new AbortController(); return new Promise((resolve) => { controller.signal.addEventListener("abort", () => resolve(perform())); setTimeout(() => controller.abort(), 1); }); },
+};
+for (const [depth, wrap] of Object.entries(depths)) {
+  test(`send() ${depth} of a handler that is still awaited is refused`, async (t) => {
+    const agent = agentFor(t);
+    let seen;
+    agent.hook("run:start", async () => { seen = await outcome(wrap(() => agent.send("again"))); });
+    const result = await within(agent.send("go"), "the run");
+    assert.equal(seen, "refused");
+    assert.equal(result.stopReason, "stop");
+  });
+}
+
+test("after the handler has settled, what it left behind may call every operation", async (t) => {
+  const agent = agentFor(t);
+  const later = deferred();
+  const remove = agent.hook("run:start", () => {
+    remove();
+    setTimeout(async () => {
+      const seen = {};
+      for (const operation of ["send", "run", "awaitIdle", "compact", "restore", "deleteSession", "close"]) seen[operation] = await outcome(operations[operation](agent));
+      later.resolve(seen);
+    }, 10);
+  });
+  await agent.send("go");
+  const seen = await within(later.promise, "the operations", 20_000);
+  for (const [operation, result] of Object.entries(seen)) {
+    if (operation === "run") continue; // Its first next() alone leaves the run open; what counts is that it was not refused.
+    assert.equal(result, "allowed", operation);
+  }
+  assert.notEqual(seen.run, "refused");
+});
+
+test("a handler that has settled may have its send() queue while the next handler of the dispatch is pending", async (t) => {
+  const agent = agentFor(t);
+  const gate = deferred();
+  const sent = deferred();
+  const remove = agent.hook("run:start", () => {
+    remove();
+    setTimeout(() => sent.resolve(outcome(agent.send("follow-up"))), 1);
+  });
+  const removeSecond = agent.hook("run:start", () => { removeSecond(); return gate.promise; });
+  const sending = agent.send("go");
+  await pause(15);
+  gate.resolve();
+  await sending;
+  assert.equal(await sent.promise, "allowed");
+});
+
+test("a handler that has rejected is settled as well", async (t) => {
+  const agent = agentFor(t);
+  const sent = deferred();
+  const remove = agent.hook("run:start", async () => {
+    remove();
+    setTimeout(() => sent.resolve(outcome(agent.send("follow-up"))), 1);
+    throw new Error("broken");
+  });
+  await agent.send("go");
+  assert.equal(await within(sent.promise, "the follow-up"), "allowed");
+});
+
+test("a handler that was left behind at its deadline may call from then on", async (t) => {
+  const agent = agentFor(t);
+  const seen = deferred();
+  const remove = agent.hook("run:start", async () => {
+    remove();
+    const before = await outcome(agent.send("too early"));
+    await pause(60);
+    seen.resolve([before, await outcome(agent.send("follow-up"))]);
+  }, { timeoutMs: 20 });
+  await agent.send("go");
+  assert.deepEqual(await within(seen.promise, "the handler that was left behind"), ["refused", "allowed"]);
+});
+
+test("a handler that was abandoned by a cancellation may call from then on", async (t) => {
+  const controller = new AbortController();
+  const agent = agentFor(t);
+  const seen = deferred();
+  const remove = agent.hook("run:start", async (_, { signal }) => {
+    remove();
+    setImmediate(() => controller.abort());
+    await until(() => signal.aborted);
+    await pause(5);
+    seen.resolve(await outcome(agent.send("follow-up")));
+  });
+  await agent.send("go", { signal: controller.signal });
+  assert.equal(await within(seen.promise, "the abandoned handler"), "allowed");
+});
+
+test("another agent may be used in a handler at any time, and its close() too", async (t) => {
+  const agent = agentFor(t);
+  const other = agentFor(t, { model: [{ text: "from the other" }] });
+  let text;
+  agent.hook("run:end", async () => {
+    text = (await other.send("go")).text;
+    await collect(other.run("go"));
+    await other.awaitIdle();
+    await other.close();
+  });
+  const { events } = await within(collect(agent.run("go")), "the run");
+  assert.equal(text, "from the other");
+  assert.deepEqual(hookFailures(events), []);
+});
+
+test("the way back through another agent's tool is refused", async (t) => {
+  const agent = agentFor(t);
+  let seen;
+  const other = agentFor(t, {
+    model: [{ calls: [call()] }, { text: "done" }],
+    tools: [plainTool("work", async () => { seen = await outcome(agent.send("back")); return "ok"; })],
+  });
+  agent.hook("run:start", async () => { await other.send("go"); });
+  const result = await within(agent.send("go"), "the run");
+  assert.equal(seen, "refused");
+  assert.equal(result.stopReason, "stop");
+});
+
+for (const [what, install] of Object.entries({
+  hook: (other, back) => ({ other: other(), back: (agent) => agent.hook("run:start", back) }),
+})) {
+  test(`the way back through another agent's ${what} is refused, for both`, async (t) => {
+    const agent = agentFor(t);
+    const { other, back } = install(() => agentFor(t), async () => {
+      seen.push(await outcome(agent.send("back")));
+      seen.push(await outcome(other.send("itself")));
+    });
+    const seen = [];
+    back(other);
+    agent.hook("run:start", async () => { await other.send("go"); });
+    await within(agent.send("go"), "the run");
+    assert.deepEqual(seen, ["refused", "refused"]);
+  });
+}
+
+test("the way back through another agent's middleware and provider is refused", async (t) => {
+  const agent = agentFor(t);
+  const seen = [];
+  const other = agentFor(t, {
+    model: scriptedModel([{ text: "ok" }], { onRequest: async () => { seen.push(await outcome(agent.send("back"))); } }),
+    use: [{ name: "back", beforeAgent: async () => { seen.push(await outcome(agent.close())); } }],
+  });
+  agent.hook("run:end", async () => { await other.send("go"); });
+  await within(agent.send("go"), "the run");
+  assert.deepEqual(seen, ["refused", "refused"]);
+});
+
+test("after the hook has settled, the other agent's tool may call back", async (t) => {
+  const agent = agentFor(t);
+  const gate = deferred();
+  let seen;
+  const other = agentFor(t, {
+    model: [{ calls: [call()] }, { text: "done" }],
+    tools: [plainTool("work", async () => { await gate.promise; seen = await outcome(agent.send("back")); return "ok"; })],
+  });
+  let background;
+  const remove = agent.hook("run:start", () => { remove(); background = other.send("go"); });
+  await agent.send("go");
+  gate.resolve();
+  await within(background, "the other agent's run");
+  assert.equal(seen, "allowed");
+});
+
+test("unrelated code of the host may call while a handler is pending", async (t) => {
+  const agent = agentFor(t);
+  const gate = deferred();
+  const invoked = deferred();
+  const remove = agent.hook("run:start", async () => { remove(); invoked.resolve(); await gate.promise; });
+  const first = agent.send("go");
+  await invoked.promise;
+  const others = [outcome(agent.send("queued")), outcome(collect(agent.run("elsewhere", { sessionId: "other" }))), outcome(agent.awaitIdle())];
+  assert.equal(await within(others[1], "a run of another session while the handler is pending"), "allowed");
+  gate.resolve();
+  await first;
+  assert.deepEqual(await Promise.all(others), ["allowed", "allowed", "allowed"]);
+});
+
+test("code that a handler merely wakes is not in the handler's context", async (t) => {
+  const agent = agentFor(t);
+  const wake = deferred();
+  const elsewhere = (async () => {
+    await wake.promise;
+    return outcome(agent.send("queued"));
+  })();
+  const remove = agent.hook("run:start", async () => { remove(); wake.resolve(); await pause(10); });
+  await agent.send("go");
+  assert.equal(await elsewhere, "allowed");
+});
+
+test("close() from outside while a handler is pending is allowed", async (t) => {
+  const agent = agentFor(t);
+  const invoked = deferred();
+  agent.hook("run:start", () => { invoked.resolve(); return new Promise(() => {}); });
+  const sending = agent.send("go");
+  await invoked.promise;
+  assert.equal(await outcome(agent.close()), "allowed");
+  assert.equal((await sending).stopReason, "aborted");
+});
+
+test("a caller's context is unaffected after a run with handlers", async (t) => {
+  const agent = agentFor(t);
+  agent.hook("run:start", async () => { await pause(1); });
+  agent.hook("run:end", () => {});
+  for (let round = 0; round < 3; round += 1) {
+    for await (const _ of agent.run("go")) await pause(0);
+    await agent.send("go");
+    await agent.awaitIdle();
+  }
+});
+
+test("a subscriber may start a run, as nobody awaits it", async (t) => {
+  const agent = agentFor(t);
+  let follow;
+  agent.hook("run:start", () => pause(1));
+  const stop = agent.subscribe(({ event }) => {
+    if (event.type !== "turn_start") return;
+    stop();
+    follow = outcome(agent.send("follow-up"));
+  });
+  await agent.send("go");
+  assert.equal(await follow, "allowed");
+});
+
+test("registering, subscribing, clearing and reading are allowed inside a handler", async (t) => {
+  const agent = agentFor(t);
+  const { events } = await (async () => {
+    const remove = agent.hook("run:end", () => {
+      remove();
+      agent.hook("run:start", () => {})();
+      agent.subscribe(() => {})();
+      assert.equal(typeof agent.sessionId, "string");
+      agent.clear();
+      agent.resume("elsewhere");
+    });
+    return collect(agent.run("go"));
+  })();
+  assert.deepEqual(hookFailures(events).map(({ message }) => message), []);
+  assert.equal(agent.sessionId, "elsewhere");
+});
+
+// -- the other callbacks that a run awaits ------------------------------------------------------------------------------
+
+const callbacks = {
+  "tool": (use) => ({ model: [{ calls: [call()] }, { text: "done" }], tools: [plainTool("work", async () => { await use(); return "ok"; })] }),
+  "beforeAgent": (use) => ({ use: [{ name: "m", beforeAgent: () => use() }] }),
+  "beforeModel": (use) => ({ use: [{ name: "m", beforeModel: () => use() }] }),
+  "afterAgent": (use) => ({ use: [{ name: "m", afterAgent: () => use() }] }),
+  "wrapModelCall": (use) => ({ use: [{ name: "m", async *wrapModelCall(_, next) { await use(); yield* next(); } }] }),
+  "wrapToolCall": (use) => ({
+    model: [{ calls: [call()] }, { text: "done" }], tools: [plainTool("work", () => "ok")],
+    use: [{ name: "m", async wrapToolCall(_, next) { await use(); return next(); } }],
+  }),
+  "provider": (use) => ({ model: scriptedModel([{ text: "ok" }], { onRequest: () => use() }) }),
+};
+
+for (const [callback, configure] of Object.entries(callbacks)) {
+  test(`a ${callback} that awaits an operation on its own session is refused`, async (t) => {
+    let agent;
+    const seen = {};
+    let used = false;
+    agent = agentFor(t, configure(async () => {
+      if (used) return;
+      used = true;
+      for (const [operation, perform] of Object.entries(operations)) {
+        if (operation !== "close") seen[operation] = await outcome(perform(agent));
+      }
+    }));
+    await within(agent.send("go"), "the run");
+    assert.deepEqual(seen, { run: "refused", send: "refused", awaitIdle: "refused", compact: "refused", restore: "refused", deleteSession: "refused" });
+  });
+
+  test(`a ${callback} may use another session of the same agent`, async (t) => {
+    let agent;
+    const seen = {};
+    let used = false;
+    agent = agentFor(t, configure(async () => {
+      if (used) return;
+      used = true;
+      seen.send = await outcome(agent.send("go", { sessionId: "other" }));
+      seen.run = await outcome(collect(agent.run("go", { sessionId: "other" })));
+      seen.awaitIdle = await outcome(agent.awaitIdle("other"));
+      seen.deleteSession = await outcome(agent.deleteSession("other"));
+    }));
+    const result = await within(agent.send("go"), "the run");
+    assert.deepEqual(seen, { send: "allowed", run: "allowed", awaitIdle: "allowed", deleteSession: "allowed" });
+    assert.equal(result.stopReason, "stop");
+  });
+
+  test(`close() inside a ${callback} is allowed and cancels the run`, async (t) => {
+    let agent;
+    let seen;
+    agent = agentFor(t, configure(async () => { seen = outcome(agent.close()); await seen; }));
+    const fired = recordHooks(agent);
+    const result = await within(agent.send("go"), "the run", 5_000);
+    assert.equal(result.stopReason, "aborted");
+    assert.equal(await seen, "allowed");
+    assert.deepEqual(fired.filter(({ event }) => event === "run:end").map(({ status }) => status), ["cancelled"]);
+  });
+}
+
+test("a tool that waits for its own session through another session's tool is refused", async (t) => {
+  let agent;
+  let seen;
+  const turn = ({ messages }) => {
+    const last = messages.at(-1).content;
+    const text = typeof last === "string" ? last : last.find(({ type }) => type === "text")?.text;
+    return text === "outer" || text === "inner" ? { calls: [call(text, text)] } : { text: "done" };
+  };
+  agent = agentFor(t, {
+    model: scriptedModel([turn]),
+    tools: [
+      plainTool("outer", async () => { await agent.send("inner", { sessionId: "inner" }); return "ok"; }),
+      plainTool("inner", async () => { seen = await outcome(agent.send("back", { sessionId: "outer" })); return "ok"; }),
+    ],
+  });
+  await within(agent.send("outer", { sessionId: "outer" }), "the run");
+  assert.equal(seen, "refused");
+});
+
+test("a tool that has settled or was left behind may call its own session from what it left", async (t) => {
+  let agent;
+  const settled = deferred();
+  const overrun = deferred();
+  agent = agentFor(t, {
+    model: [{ calls: [call("1", "quick"), call("2", "slow")] }, { text: "done" }],
+    tools: [
+      plainTool("quick", () => { setTimeout(() => settled.resolve(outcome(agent.send("later"))), 60); return "ok"; }),
+      plainTool("slow", async () => { await pause(60); overrun.resolve(outcome(agent.send("later"))); return "late"; }, { timeoutMs: 10 }),
+    ],
+  });
+  await agent.send("go");
+  assert.deepEqual(await within(Promise.all([settled.promise, overrun.promise]), "what the tools left behind"), ["allowed", "allowed"]);
+});
+
+test("a tool at work does not keep the host's other code from using its session", async (t) => {
+  const gate = deferred();
+  const working = deferred();
+  const agent = agentFor(t, {
+    model: [{ calls: [call()] }, { text: "done" }],
+    tools: [plainTool("work", () => { working.resolve(); return gate.promise; })],
+  });
+  const first = agent.send("go");
+  await working.promise;
+  const queued = outcome(agent.send("queued"));
+  gate.resolve("ok");
+  await first;
+  assert.equal(await queued, "allowed");
+});
+
+test("a hook of one run and a tool of another do not mix their contexts", async (t) => {
+  const agent = agentFor(t, {
+    model: scriptedModel([({ messages }) => (messages.length === 1 ? { calls: [call()] } : { text: "done" })]),
+    tools: [plainTool("work", async (_, { sessionId }) => { await pause(5); return outcome(agent.send("x", { sessionId: `${sessionId}-nested` })); })],
+  });
+  agent.hook("run:start", async ({ sessionId }) => { if (!sessionId.includes("nested")) await pause(3); });
+  const results = await within(Promise.all(["a", "b", "c", "d"].map((sessionId) => agent.send("go", { sessionId }))), "the runs");
+  for (const { messages } of results) {
+    const [{ content }] = messages.flatMap((message) => (Array.isArray(message.content) ? message.content : [])).filter(({ type }) => type === "tool_result");
+    assert.equal(content, "allowed");
+  }
+});

@@ -1,0 +1,78 @@
+// The small real project that the demo works on: makes its folder, looks at what is in it, and runs its own check.
+// Knows nothing of agents.
+import { execFile } from "node:child_process";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { dirname, join, relative, sep } from "node:path";
+
+const FILES = {
+  "package.json": `{
+  "name": "tide-table",
+  "version": "1.0.0",
+  "type": "module"
+}
+`,
+  "src/tides.js": `// Height of the tide in metres, from one constituent.
+export function heightAt(hours, { meanLevel, amplitude, period }) {
+  const angle = (2 * Math.PI * hours) / period;
+  return amplitude * Math.cos(angle);
+}
+`,
+  "src/depth.js": `// Charts give depths in feet, tide tables in metres.
+export function feetFromMetres(metres) {
+  return metres / 0.3;
+}
+`,
+  "src/wind.js": `// Wind comes in knots.
+export function kilometresPerHour(knots) {
+  return knots * 1.8;
+}
+`,
+  "notes/todo.md": `# To do
+
+- [x] README: say where the tables come from
+- [ ] src/tides.js: \`amplitude*Math.cos(angle)\` -> \`meanLevel + amplitude * Math.cos(angle)\` (the mean level is missing)
+- [ ] src/depth.js: \`metres / 0.3;\` -> \`metres / 0.3048;\` (a foot is 0.3048 m)
+- [ ] src/wind.js: \`knots * 1.8;\` -> \`knots * 1.852;\` (a knot is 1.852 km/h)
+`,
+  "check.mjs": `import { feetFromMetres } from "./src/depth.js";
+import { heightAt } from "./src/tides.js";
+import { kilometresPerHour } from "./src/wind.js";
+
+const checks = {
+  "high water is 5 m": heightAt(0, { meanLevel: 3, amplitude: 2, period: 12.42 }) === 5,
+  "3.048 m are 10 ft": Math.abs(feetFromMetres(3.048) - 10) < 1e-9,
+  "10 kn are 18.52 km/h": Math.abs(kilometresPerHour(10) - 18.52) < 1e-9,
+};
+for (const [what, holds] of Object.entries(checks)) console.log(holds ? "holds" : "FAILS", what);
+`,
+};
+
+/** Writes the project into `folder`, which must be empty or not there yet. */
+export async function createProject(folder) {
+  await mkdir(folder, { recursive: true });
+  if ((await readdir(folder)).length > 0) throw new Error(`the demo needs an empty folder, and ${folder} is not`);
+  for (const [path, content] of Object.entries(FILES)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+}
+
+/** What every file holds, by its path with forward slashes, sorted. @returns {Promise<Map<string, string>>} */
+export async function readProject(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath ?? entry.path, entry.name)).split(sep).join("/"));
+  const contents = new Map();
+  for (const path of paths.sort()) contents.set(path, await readFile(join(folder, path), "utf8"));
+  return contents;
+}
+
+/** Runs the project's check.mjs in a Node process of its own. @returns {Promise<{ what: string, holds: boolean }[]>} */
+export function checkProject(folder) {
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, ["check.mjs"], { cwd: folder }, (error, stdout) => {
+      if (error) return reject(error);
+      resolve(stdout.trim().split("\n").map((line) => ({ holds: line.startsWith("holds"), what: line.slice(6) })));
+    });
+  });
+}

@@ -1,0 +1,43 @@
+// What the demo shows at its end: runs, tools, hooks, and what changed in the folder. Reads what was gathered.
+import { changedFiles } from "./difference.mjs";
+import { milliseconds, statusColour } from "./view.mjs";
+
+/**
+ * @typedef {object} Gathered
+ * @property {{ prompt: string, status: string, turns: number, calls: number, usage: object, durationMs: number }[]} runs
+ * @property {Map<string, { times: number[], failed: number }>} tools
+ * @property {Map<string, { events: Set<string>, calls: number, failed: number, durationMs: number }>} hooks
+ * @property {{ before: Map<string, string>, after: Map<string, string> }} files
+ * @property {{ before: { what: string, holds: boolean }[], after: { what: string, holds: boolean }[] }} checks
+ */
+
+/** @param {import("./view.mjs").View} view @param {Gathered} gathered */
+export function showSummary(view, { runs, tools, hooks, files, checks }) {
+  view.heading("Summary");
+  view.line();
+  view.table(["run", "prompt", "ended", ">turns", ">calls", ">tokens in", ">out", ">time"], runs.map((run, index) => [
+    String(index + 1), run.prompt, { text: run.status, colour: statusColour(run.status) }, String(run.turns),
+    String(run.calls), run.usage.inputTokens.toLocaleString("en"), run.usage.outputTokens.toLocaleString("en"),
+    milliseconds(run.durationMs),
+  ]));
+  view.line();
+  view.table(["tool", ">calls", ">failed", ">fastest", ">slowest", ">together"], [...tools].map(([name, { times, failed }]) => [
+    name, String(times.length), failures(failed), milliseconds(Math.min(...times)), milliseconds(Math.max(...times)),
+    milliseconds(times.reduce((sum, time) => sum + time, 0)),
+  ]));
+  view.line();
+  view.table(["hook", ">calls", ">failed", ">each", "on"], [...hooks].map(([name, { events, calls, failed, durationMs }]) => [
+    name, String(calls), failures(failed), milliseconds(durationMs / Math.max(1, calls)), [...events].join(", "),
+  ]));
+
+  view.heading("What changed in the folder");
+  view.changes(changedFiles(files.before, files.after));
+  view.line();
+  view.line("  The project's own check, before and after:");
+  view.table(["", "", ""], checks.after.map(({ what, holds }, index) => [
+    what, verdict(checks.before[index].holds), verdict(holds),
+  ]));
+}
+
+const failures = (count) => (count > 0 ? { text: String(count), colour: "yellow" } : "0");
+const verdict = (holds) => (holds ? { text: "holds", colour: "green" } : { text: "fails", colour: "red" });

@@ -1,0 +1,168 @@
+// Shows a run as it happens: streamed text, tools with their times, hooks and what failed. Coloured on a terminal, plain
+// otherwise. Knows events, and nothing of how the demo is set up.
+
+const LABEL_WIDTH = 9;
+const COLOURS = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 };
+
+export class View {
+  #output;
+  #coloured;
+  #width;
+  /** Where in the line of streamed text the cursor is; 0: at a line's start. */
+  #column = 0;
+  /** Calls under way, by id, with the hooks that ran for them. */
+  #calls = new Map();
+
+  /** @param {NodeJS.WriteStream} output */
+  constructor(output) {
+    this.#output = output;
+    this.#coloured = output.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb";
+    this.#width = Math.max(60, Math.min(output.columns ?? 100, 100));
+  }
+
+  paint(colour, text) {
+    return this.#coloured ? `\u001b[${COLOURS[colour]}m${text}\u001b[0m` : text;
+  }
+
+  line(text = "") {
+    if (this.#column > 0) this.#output.write("\n");
+    this.#column = 0;
+    this.#output.write(`${text}\n`);
+  }
+
+  heading(text) {
+    const rule = "─".repeat(Math.max(3, this.#width - text.length - 4));
+    this.line();
+    this.line(`${this.paint("dim", "──")} ${this.paint("bold", text)} ${this.paint("dim", rule)}`);
+  }
+
+  #labelled(label, colour, text) {
+    this.line(`  ${this.paint(colour, label.padEnd(LABEL_WIDTH - 2))}${text}`);
+  }
+
+  prompt(text) {
+    this.#labelled("user", "blue", this.paint("bold", text));
+  }
+
+  note(text) {
+    this.#labelled("", "dim", this.paint("dim", text));
+  }
+
+  /** One word of the model's text, wrapped at the width. */
+  #word(text) {
+    const length = text.trimEnd().length;
+    if (this.#column === 0) {
+      this.#output.write(`  ${this.paint("cyan", "model".padEnd(LABEL_WIDTH - 2))}`);
+      this.#column = LABEL_WIDTH;
+    } else if (this.#column + length > this.#width) {
+      this.#output.write(`\n${" ".repeat(LABEL_WIDTH)}`);
+      this.#column = LABEL_WIDTH;
+    }
+    this.#output.write(text);
+    this.#column += text.length;
+  }
+
+  /** @param {import("lite-agent").AgentEvent} event */
+  event(event) {
+    switch (event.type) {
+      case "text_delta":
+        return this.#word(event.text);
+      case "message": {
+        const calls = event.message.content.filter(({ type }) => type === "tool_call");
+        if (calls.length > 1) this.note(`${calls.length} calls at once:`);
+        return undefined;
+      }
+      case "tool_call_start":
+        this.#call(event.call.id).call = event.call;
+        return undefined;
+      case "tool_call_end":
+        return this.#toolEnded(event);
+      case "tool_result":
+        if (event.result.isError) this.#labelled("", "red", this.paint("red", `  ${this.#wrapped(event.result.content, 2)}`));
+        return undefined;
+      case "diagnostic":
+        return this.#labelled(event.code === "hook_failed" ? "hook" : event.level, "yellow",
+          this.paint("yellow", `✗ ${event.code}: ${this.#wrapped(event.message, 2)}`));
+      case "error":
+        return this.#labelled("error", "red", this.paint("red", event.error.message));
+      default:
+        return undefined;
+    }
+  }
+
+  #call(id) {
+    if (!this.#calls.has(id)) this.#calls.set(id, { call: undefined, hooks: [] });
+    return this.#calls.get(id);
+  }
+
+  #toolEnded({ id, name, durationMs, isError }) {
+    const { call, hooks } = this.#call(id);
+    this.#calls.delete(id);
+    const mark = isError ? this.paint("red", "✗") : this.paint("green", "✓");
+    const target = (call?.input?.path ?? "").padEnd(20);
+    const during = hooks.map(({ name: hook, failed }) => (failed ? this.paint("yellow", hook) : hook)).join(" ");
+    this.#labelled("tool", "green",
+      `${mark} ${this.paint("bold", name.padEnd(8))} ${target} ${milliseconds(durationMs).padStart(9)}   ${this.paint("dim", "hooks")} ${during}`);
+  }
+
+  /** A hook ran. Those of a tool are shown with it, those of a run at once. */
+  hookRan({ name, event, durationMs, failed }) {
+    if ("call" in event) {
+      this.#call(event.call.id).hooks.push({ name, failed });
+      return;
+    }
+    if (failed) return;
+    const status = event.status === undefined ? "" : `  ${this.paint(statusColour(event.status), event.status)}`;
+    this.#labelled("hook", "magenta", `✓ ${name.padEnd(8)} ${event.event.padEnd(20)} ${milliseconds(durationMs).padStart(9)}${status}`);
+  }
+
+  #wrapped(text, indent) {
+    const lines = [""];
+    for (const word of String(text).split(" ")) {
+      const longest = this.#width - LABEL_WIDTH - indent - (lines.length === 1 ? 14 : 0);
+      if (lines.at(-1).length > 0 && lines.at(-1).length + word.length + 1 > longest) lines.push(word);
+      else lines[lines.length - 1] += `${lines.at(-1).length > 0 ? " " : ""}${word}`;
+    }
+    return lines.join(`\n${" ".repeat(LABEL_WIDTH + indent)}`);
+  }
+
+  /**
+   * @param {string[]} columns a leading ">" aligns to the right
+   * @param {(string | { text: string, colour: string })[][]} rows
+   */
+  table(columns, rows) {
+    const textOf = (cell) => (typeof cell === "object" ? cell.text : cell);
+    const right = columns.map((column) => column.startsWith(">"));
+    const titles = columns.map((column) => column.replace(/^>/, ""));
+    const widths = titles.map((title, index) => Math.max(title.length, ...rows.map((row) => textOf(row[index]).length)));
+    const format = (row, colour) => `  ${row.map((cell, index) => {
+      const padded = right[index] ? textOf(cell).padStart(widths[index]) : textOf(cell).padEnd(widths[index]);
+      const own = typeof cell === "object" ? cell.colour : colour;
+      return own ? this.paint(own, padded) : padded;
+    }).join("   ").trimEnd()}`;
+    this.line(format(titles, "dim"));
+    for (const row of rows) this.line(format(row));
+  }
+
+  /** @param {ReturnType<typeof import("./difference.mjs").changedFiles>} files */
+  changes(files) {
+    for (const { path, kind, added, removed, lines } of files) {
+      const counts = [added > 0 ? this.paint("green", `+${added}`) : "", removed > 0 ? this.paint("red", `-${removed}`) : ""];
+      this.line(`  ${this.paint("bold", path)}  ${kind}  ${counts.filter(Boolean).join(" ")}`);
+      for (const step of lines) {
+        if (step === null) this.line(this.paint("dim", "      …"));
+        else if (step.kind === "added") this.line(this.paint("green", `    + ${step.line}`));
+        else if (step.kind === "removed") this.line(this.paint("red", `    - ${step.line}`));
+        else this.line(this.paint("dim", `      ${step.line}`.trimEnd()));
+      }
+    }
+  }
+}
+
+export function statusColour(status) {
+  return { completed: "green", failed: "red" }[status] ?? "yellow";
+}
+
+export function milliseconds(value) {
+  return value >= 1000 ? `${(value / 1000).toFixed(2)} s` : `${value.toFixed(1)} ms`;
+}

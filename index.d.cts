@@ -1,0 +1,64 @@
+// The types of lite-agent for hosts that compile to CommonJS: `require()` gives them the very module that `import` does.
+// Declares nothing of its own, so that both kinds of host share one set of types; a test keeps the list complete.
+
+import type * as api from "./index.js" with { "resolution-mode": "import" };
+
+export type * from "./index.js" with { "resolution-mode": "import" };
+
+export declare const textBlock: typeof api.textBlock;
+export declare const toolResultBlock: typeof api.toolResultBlock;
+export declare const isTextBlock: typeof api.isTextBlock;
+export declare const isToolCallBlock: typeof api.isToolCallBlock;
+export declare const anthropic: typeof api.anthropic;
+export declare const openai: typeof api.openai;
+export declare const aiSdk: typeof api.aiSdk;
+export declare const assertWellFormed: typeof api.assertWellFormed;
+export declare const providerConformance: typeof api.providerConformance;
+export declare const localOpenAI: typeof api.localOpenAI;
+export declare const fakeProvider: typeof api.fakeProvider;
+export declare const nativeCodec: typeof api.nativeCodec;
+export declare const jsonCodec: typeof api.jsonCodec;
+export declare const reactCodec: typeof api.reactCodec;
+export declare const tool: typeof api.tool;
+export declare const defineTool: typeof api.defineTool;
+export declare const AgentError: typeof api.AgentError;
+export type AgentError = api.AgentError;
+export declare const ProviderError: typeof api.ProviderError;
+export type ProviderError = api.ProviderError;
+export declare const ToolError: typeof api.ToolError;
+export type ToolError = api.ToolError;
+export declare const CodecError: typeof api.CodecError;
+export type CodecError = api.CodecError;
+export declare const AbortError: typeof api.AbortError;
+export type AbortError = api.AbortError;
+export declare const ReentrancyError: typeof api.ReentrancyError;
+export type ReentrancyError = api.ReentrancyError;
+export declare const ClosedError: typeof api.ClosedError;
+export type ClosedError = api.ClosedError;
+export declare const ConfigError: typeof api.ConfigError;
+export type ConfigError = api.ConfigError;
+export declare const SandboxError: typeof api.SandboxError;
+export type SandboxError = api.SandboxError;
+export declare const CheckpointConflictError: typeof api.CheckpointConflictError;
+export type CheckpointConflictError = api.CheckpointConflictError;
+export declare const policy: typeof api.policy;
+export declare const strictPolicy: typeof api.strictPolicy;
+export declare const composePolicies: typeof api.composePolicies;
+export declare const bashCommand: typeof api.bashCommand;
+export declare const filePath: typeof api.filePath;
+export declare const defaultRedactor: typeof api.defaultRedactor;
+export declare const sandboxRuntime: typeof api.sandboxRuntime;
+export declare const noopSandbox: typeof api.noopSandbox;
+export declare const DEFAULT_RESOURCE_LIMITS: typeof api.DEFAULT_RESOURCE_LIMITS;
+export declare const memoryCheckpointer: typeof api.memoryCheckpointer;
+export declare const fileCheckpointer: typeof api.fileCheckpointer;
+export declare const sqliteCheckpointer: typeof api.sqliteCheckpointer;
+export declare const foldEvents: typeof api.foldEvents;
+export declare const checkpointerConformance: typeof api.checkpointerConformance;
+export declare const resolveProjectPaths: typeof api.resolveProjectPaths;
+export declare const retry: typeof api.retry;
+export declare const estimateTokens: typeof api.estimateTokens;
+export declare const SteerController: typeof api.SteerController;
+export type SteerController = api.SteerController;
+export declare const createLiteAgent: typeof api.createLiteAgent;
+export declare const query: typeof api.query;

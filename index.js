@@ -1,0 +1,47 @@
+// The public face of lite-agent: names only. What a name does is in lib/, its type in index.d.ts.
+
+export { createLiteAgent, query } from "./lib/agent.js";
+export { defineTool, tool } from "./lib/tools.js";
+export { isTextBlock, isToolCallBlock, textBlock, toolResultBlock } from "./lib/messages.js";
+export { SteerController } from "./lib/steer.js";
+export { retry } from "./lib/retry.js";
+export { fakeProvider } from "./lib/models/fake.js";
+export { assertWellFormed } from "./lib/well-formed.js";
+export { defaultRedactor } from "./lib/redact.js";
+export {
+  AbortError,
+  AgentError,
+  CheckpointConflictError,
+  ClosedError,
+  CodecError,
+  ConfigError,
+  ProviderError,
+  ReentrancyError,
+  SandboxError,
+  ToolError,
+} from "./lib/errors.js";
+export {
+  aiSdk,
+  anthropic,
+  bashCommand,
+  checkpointerConformance,
+  composePolicies,
+  DEFAULT_RESOURCE_LIMITS,
+  estimateTokens,
+  fileCheckpointer,
+  filePath,
+  foldEvents,
+  jsonCodec,
+  localOpenAI,
+  memoryCheckpointer,
+  nativeCodec,
+  noopSandbox,
+  openai,
+  policy,
+  providerConformance,
+  reactCodec,
+  resolveProjectPaths,
+  sandboxRuntime,
+  sqliteCheckpointer,
+  strictPolicy,
+} from "./lib/unavailable.js";

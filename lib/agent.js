@@ -1,0 +1,292 @@
+// LiteAgent and query(): the public object. Checks what the caller says, refuses what would wait for itself, and hands
+// the rest to the family. Nothing of how a run goes is decided here.
+import { randomUUID } from "node:crypto";
+
+import { checkConfig, checkRunOptions } from "./config.js";
+import { refuseReentrancy } from "./context.js";
+import { Conversation } from "./conversation.js";
+import { ClosedError, ConfigError } from "./errors.js";
+import { Family } from "./family.js";
+import { hold, release } from "./keep-alive.js";
+import { normaliseInput } from "./messages.js";
+import { sortMiddleware } from "./middleware.js";
+import { native } from "./native.js";
+import { Run } from "./run.js";
+import { RunIterator } from "./run-iterator.js";
+import { prepareTools } from "./tools.js";
+
+const HOOK_NAMES = ["run:start", "run:end", "tool:start", "tool:end", "compact:start", "compact:end"];
+const DEFAULT_HOOK_TIMEOUT_MS = 10_000;
+const MAX_HOOK_TIMEOUT_MS = 120_000;
+const SESSION_ID = /^[A-Za-z0-9_-]{1,128}$/;
+
+/** A run whose end is told only after `finalise`; the public class does not show it. */
+let runThen;
+
+class LiteAgent {
+  #family;
+  #sessions = new Map();
+  #sessionId = randomUUID();
+  #closing = null;
+  #mcp;
+
+  constructor(checked) {
+    const tools = prepareTools(checked.tools).filter(({ name }) => isSelected(name, checked));
+    const middleware = sortMiddleware(checked.use);
+    this.#family = new Family(familyOptions(checked, tools, middleware), {
+      provider: checked.model,
+      request: requestTemplate(checked, tools),
+      tools,
+      middleware,
+      redact: checked.redact,
+      runOver: (run) => this.#forgetBlank(run),
+    });
+    this.#mcp = Object.freeze({
+      list: () => [],
+      register: async () => notAvailable("mcp.register()"),
+      unregister: async () => notAvailable("mcp.unregister()"),
+    });
+  }
+
+  get sessionId() {
+    return this.#sessionId;
+  }
+
+  get mcp() {
+    return this.#mcp;
+  }
+
+  hook(name, handler, options) {
+    if (!HOOK_NAMES.includes(name)) {
+      const near = typeof name === "string" ? native.nearest(name, HOOK_NAMES) : null;
+      const hint = near === null ? `it must be one of ${HOOK_NAMES.join(", ")}` : `did you mean "${near}"?`;
+      throw new TypeError(`hook: unknown event ${typeof name === "string" ? `"${name}"` : typeof name}; ${hint}`);
+    }
+    if (typeof handler !== "function") throw new TypeError(`hook: the handler must be a function, got ${kindOf(handler)}`);
+    const timeoutMs = hookTimeout(options);
+    if (this.#closing !== null) throw closed();
+    const id = this.#family.hook(name, handler, timeoutMs);
+    let registered = true;
+    return () => {
+      if (!registered) return;
+      registered = false;
+      this.#family.unhook(name, id);
+    };
+  }
+
+  run(input, options) {
+    return new RunIterator((iterator) => this.#begin("run", input, options, iterator));
+  }
+
+  async send(input, options) {
+    const run = this.#begin("send", input, options, null);
+    hold();
+    try {
+      return await run.settled;
+    } finally {
+      release();
+    }
+  }
+
+  subscribe(listener) {
+    if (typeof listener !== "function") {
+      throw new TypeError(`subscribe: the listener must be a function, got ${kindOf(listener)}`);
+    }
+    // A function of its own for each subscription, so that one listener may subscribe twice.
+    const own = (entry) => listener(entry);
+    this.#family.subscribe(own);
+    return () => this.#family.unsubscribe(own);
+  }
+
+  async awaitIdle(sessionId = this.#sessionId) {
+    refuseReentrancy(this.#family, "awaitIdle", sessionId);
+    checkSessionId("awaitIdle", sessionId);
+    await this.#held(this.#family.awaitIdle(sessionId));
+  }
+
+  async *compact() {
+    refuseReentrancy(this.#family, "compact", this.#sessionId);
+    notAvailable("compact()");
+  }
+
+  resume(sessionId) {
+    checkSessionId("resume", sessionId);
+    if (this.#closing !== null) throw closed();
+    this.#sessionId = sessionId;
+  }
+
+  clear() {
+    if (this.#closing !== null) throw closed();
+    this.#sessionId = randomUUID();
+    return this.#sessionId;
+  }
+
+  async listSessions() {
+    notAvailable("listSessions()");
+  }
+
+  async deleteSession(sessionId) {
+    refuseReentrancy(this.#family, "deleteSession", sessionId);
+    notAvailable("deleteSession()");
+  }
+
+  async listCheckpoints() {
+    notAvailable("listCheckpoints()");
+  }
+
+  async restore(sessionId) {
+    refuseReentrancy(this.#family, "restore", sessionId);
+    notAvailable("restore()");
+  }
+
+  async close() {
+    refuseReentrancy(this.#family, "close", this.#sessionId);
+    this.#closing ??= this.#family.close();
+    await this.#held(this.#closing);
+    this.#sessions.clear();
+  }
+
+  static {
+    runThen = (agent, input, options, finalise) =>
+      new RunIterator((iterator) => agent.#begin("query", input, options, iterator), finalise);
+  }
+
+  /** Checks a run's input, makes the run and starts it. */
+  #begin(operation, input, options, iterator) {
+    refuseReentrancy(this.#family, operation, options?.sessionId ?? this.#sessionId);
+    if (this.#closing !== null) throw closed();
+    const { sessionId = this.#sessionId, steer, signal, maxTurns, maxTotalTokens } = checkRunOptions(options);
+    const messages = normaliseInput(input);
+    const run = new Run(this.#family, {
+      runId: randomUUID(),
+      sessionId,
+      conversation: this.#conversation(sessionId),
+      input: typeof input === "string" ? input : messages,
+      messages,
+      steer,
+      signal,
+    });
+    run.sink = iterator;
+    run.start({
+      stream: iterator !== null,
+      maxTurns,
+      maxTotalTokens,
+      steer: steer !== undefined,
+      messages: typeof input === "string" ? undefined : JSON.stringify(messages),
+    });
+    return run;
+  }
+
+  #conversation(sessionId) {
+    let conversation = this.#sessions.get(sessionId);
+    if (conversation === undefined) {
+      conversation = new Conversation();
+      this.#sessions.set(sessionId, conversation);
+    }
+    return conversation;
+  }
+
+  /** A session in which nothing was stored need not be remembered. */
+  #forgetBlank({ sessionId, conversation }) {
+    if (conversation.messages.length > 0) return;
+    for (const run of this.#family.runs.values()) if (run.conversation === conversation) return;
+    this.#sessions.delete(sessionId);
+  }
+
+  async #held(promise) {
+    hold();
+    try {
+      await promise;
+    } finally {
+      release();
+    }
+  }
+}
+
+if (Symbol.asyncDispose !== undefined) {
+  Object.defineProperty(LiteAgent.prototype, Symbol.asyncDispose, {
+    value() {
+      return this.close();
+    },
+    configurable: true,
+    writable: true,
+  });
+}
+
+function isSelected(name, { allowedTools, disallowedTools }) {
+  return (allowedTools === undefined || allowedTools.includes(name)) && !disallowedTools?.includes(name);
+}
+
+function notAvailable(what) {
+  throw new ConfigError(`${what} is not available yet`);
+}
+
+function familyOptions(checked, tools, middleware) {
+  return {
+    modelName: checked.modelName,
+    maxTurns: checked.maxTurns,
+    maxParallelTools: checked.maxParallelTools,
+    tools: tools.map(({ name, schemaText, timeoutMs }) => ({ name, schema: schemaText ?? undefined, timeoutMs })),
+    middleware: {
+      beforeAgent: middleware.beforeAgent.length > 0,
+      beforeModel: middleware.beforeModel.length > 0,
+      afterAgent: middleware.afterAgent.length > 0,
+      wrapToolCall: middleware.wrapToolCall.length > 0,
+    },
+    hostRedacts: checked.redact !== undefined,
+  };
+}
+
+/** What every request of the agent has in common. */
+function requestTemplate(checked, tools) {
+  const request = { model: checked.modelName };
+  const { system, maxTokens, temperature, topP, toolChoice, seed, reasoningEffort } = checked;
+  if (system !== undefined && system !== "") request.system = system;
+  if (tools.length > 0) {
+    request.tools = Object.freeze(
+      tools.map(({ name, description, parameters }) => Object.freeze({ name, description, parameters })),
+    );
+  }
+  for (const [name, value] of Object.entries({ maxTokens, temperature, topP, toolChoice, seed, reasoningEffort })) {
+    if (value !== undefined) request[name] = value;
+  }
+  return request;
+}
+
+function hookTimeout(options) {
+  if (options === undefined) return DEFAULT_HOOK_TIMEOUT_MS;
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(`hook: options must be an object, got ${kindOf(options)}`);
+  }
+  const { timeoutMs } = options;
+  if (timeoutMs === undefined) return DEFAULT_HOOK_TIMEOUT_MS;
+  if (Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= MAX_HOOK_TIMEOUT_MS) return timeoutMs;
+  const got = typeof timeoutMs === "number" ? String(timeoutMs) : kindOf(timeoutMs);
+  throw new RangeError(`hook: timeoutMs must be an integer from 1 to ${MAX_HOOK_TIMEOUT_MS}, got ${got}`);
+}
+
+function checkSessionId(operation, sessionId) {
+  if (typeof sessionId !== "string") throw new TypeError(`${operation}: sessionId must be a string, got ${kindOf(sessionId)}`);
+  if (SESSION_ID.test(sessionId)) return;
+  throw new ConfigError(`${operation}: sessionId must be 1 to 128 characters of A-Z a-z 0-9 _ -, got "${sessionId.slice(0, 140)}"`);
+}
+
+function closed() {
+  return new ClosedError("the agent is closed");
+}
+
+function kindOf(value) {
+  return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
+}
+
+/** @throws {ConfigError} synchronously, naming the option */
+export function createLiteAgent(config) {
+  return new LiteAgent(checkConfig(config, { query: false }));
+}
+
+/** @throws {ConfigError} synchronously, naming the option */
+export function query(options) {
+  const { prompt, signal, sessionId, steer, ...config } = checkConfig(options, { query: true });
+  const agent = new LiteAgent(config);
+  return runThen(agent, prompt, { signal, sessionId, steer }, () => agent.close());
+}

@@ -1,0 +1,106 @@
+// The async context of host callbacks, and their signals. A frame says which callback of which agent family is being
+// awaited; the re-entrancy guard looks whether the caller stands in one. Knows nothing of runs or the core.
+import { AsyncLocalStorage } from "node:async_hooks";
+
+import { ReentrancyError } from "./errors.js";
+
+// One for the module, and first used when the first callback is invoked: from then on every promise of the process
+// costs a little more, and with one for each agent it would cost more and more.
+const storage = new AsyncLocalStorage();
+
+/** What one awaited callback of the host runs in. */
+class Frame {
+  constructor(family, kind, sessionId) {
+    this.family = family;
+    this.kind = kind;
+    this.sessionId = sessionId;
+    this.parent = liveFrame();
+  }
+
+  /** The callback has settled or was abandoned: what it scheduled may call the agent again. */
+  end() {
+    this.family = null;
+  }
+}
+
+function liveFrame() {
+  let frame = storage.getStore();
+  // Frames that ended are skipped for good, so that contexts which follow from one another form no endless chain.
+  while (frame !== undefined && frame.family === null) frame = frame.parent;
+  return frame;
+}
+
+/** A frame of a hook handler. */
+export function hookFrame(family, sessionId) {
+  return new Frame(family, "hook", sessionId);
+}
+
+/** A frame of any other callback that a run awaits: a tool, middleware, a provider. */
+export function callbackFrame(family, sessionId) {
+  return new Frame(family, "callback", sessionId);
+}
+
+/** Calls `callback` within the frame. */
+export function inFrame(frame, callback, ...parameters) {
+  return storage.run(frame, callback, ...parameters);
+}
+
+/**
+ * Refuses an operation that would wait for the callback which calls it.
+ * @param {string} operation its name, for the message
+ * @param {string} sessionId the session that it is about
+ * @throws {ReentrancyError}
+ */
+export function refuseReentrancy(family, operation, sessionId) {
+  for (let frame = liveFrame(); frame !== undefined; frame = frame.parent) {
+    if (frame.family !== family) continue;
+    if (frame.kind === "hook") {
+      throw new ReentrancyError(
+        `${operation}() cannot be awaited inside a hook of the same agent family: it would wait for the operation that ` +
+          "runs the hook. Schedule it after the handler has returned",
+      );
+    }
+    if (operation !== "close" && frame.sessionId === sessionId) {
+      throw new ReentrancyError(
+        `${operation}() cannot be awaited inside a callback of a run of the same session of the same agent family: it ` +
+          "would wait for that run. Use another session, or schedule it after the callback has returned",
+      );
+    }
+  }
+}
+
+/** An AbortSignal that is made when it is first looked at: most callbacks never do. */
+export class LazySignal {
+  #controller = null;
+  #aborted = false;
+  #makeReason = undefined;
+
+  get signal() {
+    if (this.#controller === null) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#makeReason());
+    }
+    return this.#controller.signal;
+  }
+
+  /** @param {() => unknown} makeReason called at most once, when somebody looks */
+  abort(makeReason) {
+    if (this.#aborted) return;
+    this.#aborted = true;
+    this.#makeReason = makeReason;
+    this.#controller?.abort(makeReason());
+  }
+}
+
+/** What a hook handler gets as its second argument. */
+export class HandlerContext {
+  #lazy;
+
+  constructor(lazy) {
+    this.#lazy = lazy;
+  }
+
+  get signal() {
+    return this.#lazy.signal;
+  }
+}

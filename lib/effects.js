@@ -1,0 +1,86 @@
+// Performs what the core asks for: one `case` for each effect of the protocol (src/host/effect.rs; a test checks that
+// the two agree). Each is performed in the async scope of its run. Calls into host code go through the modules named
+// here, which answer the core by the effect's id.
+import { performHook } from "./hooks.js";
+import { performMiddleware, performWrapTool, settleWrapNext } from "./middleware.js";
+import { performModel } from "./model.js";
+import { performSteer } from "./steering.js";
+import { performCheck, performTool } from "./tool-calls.js";
+
+/**
+ * @param family the family that the effect is of
+ * @param run its run; undefined where it has none
+ * @param effect one of the protocol's effects, as parsed
+ */
+export function perform(family, run, effect) {
+  switch (effect.t) {
+    case "model":
+      performModel(family, run, effect);
+      break;
+    case "check":
+      performCheck(family, run, effect);
+      break;
+    case "tool":
+      performTool(family, run, effect);
+      break;
+    case "wrap_tool":
+      performWrapTool(family, run, effect);
+      break;
+    case "wrap_next":
+      settleWrapNext(family, run, effect);
+      break;
+    case "middleware":
+      performMiddleware(family, run, effect);
+      break;
+    case "steer":
+      performSteer(family, run, effect);
+      break;
+    case "hook":
+      performHook(family, run, effect);
+      break;
+    case "abort":
+      abort(family, effect);
+      break;
+    case "release_handler":
+      family.handlers.delete(effect.handler);
+      break;
+    case "calls":
+      run.keepCalls(effect.message, effect.first);
+      break;
+    case "failed_result":
+      run.keepResult(effect.key, effect.call, effect.content, true);
+      break;
+    case "append":
+      run.append(effect);
+      break;
+    case "append_results":
+      run.appendResults(effect);
+      break;
+    case "event":
+      run.deliverEvent(effect.event);
+      break;
+    case "turn_over":
+      run.forgetValues();
+      break;
+    case "done":
+      run.finish(effect);
+      break;
+    case "operation":
+      family.operationOver(effect.operation);
+      break;
+    default:
+      throw new TypeError(`unknown effect ${effect.t}: the addon and lib/ are of different versions, build again`);
+  }
+}
+
+function abort(family, { id, why }) {
+  const call = family.pending.get(id);
+  if (call === undefined) return;
+  family.pending.delete(id);
+  const { run } = call;
+  run.scope.runInAsyncScope(call.abort, call, why === "timeout" ? timeoutReason : () => run.abortReason());
+}
+
+function timeoutReason() {
+  return new DOMException("The deadline has passed", "TimeoutError");
+}

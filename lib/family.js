@@ -1,0 +1,249 @@
+// One agent family as JS holds it: the native handle, and what the core knows by number (runs, handlers, pending calls,
+// operations). Effects are queued and drained by one loop, never by recursion, so that an abort cannot overtake what it
+// aborts. What each effect means is effects.js's business.
+import { perform } from "./effects.js";
+import { AbortError, AgentError, errorFromData } from "./errors.js";
+import { native } from "./native.js";
+import { describeThrown } from "./thrown.js";
+
+/** Families that have something going on, by number: nothing else is reached by a wake. */
+const active = new Map();
+let lastNumber = 0;
+
+// At module load, so that wakes come in no caller's async context.
+const waker = native.createWaker((number) => {
+  active.get(number)?.poll();
+});
+
+/** @returns the error class that the data of a native error stands for */
+function asPublicError(error) {
+  return errorFromData({ code: error.code, message: error.message });
+}
+
+export class Family {
+  /**
+   * @param options what the core is told, as JSON data
+   * @param parts the host's own objects: provider, prepared tools, middleware, redactor, …
+   * @throws {ConfigError} when a tool's schema cannot be used
+   */
+  constructor(options, parts) {
+    lastNumber += 1;
+    this.number = lastNumber;
+    this.parts = parts;
+    this.runs = new Map();
+    this.handlers = new Map();
+    /** Pending calls by id: `{ run, abort(makeReason) }`. */
+    this.pending = new Map();
+    this.operations = new Map();
+    this.listeners = [];
+    this.failure = null;
+    this.queue = [];
+    this.draining = false;
+    this.lastRun = 0;
+    this.lastOperation = 0;
+    try {
+      this.handle = native.familyNew(JSON.stringify(options), this.number, waker);
+    } catch (error) {
+      throw asPublicError(error);
+    }
+  }
+
+  nextRunKey() {
+    this.lastRun += 1;
+    return this.lastRun;
+  }
+
+  /** @throws {ClosedError} once closing began */
+  start(run, options) {
+    if (this.failure !== null) throw this.failure;
+    this.runs.set(run.key, run);
+    active.set(this.number, this);
+    let effects;
+    try {
+      effects = native.familyStart(this.handle, JSON.stringify(options));
+    } catch (error) {
+      this.forget(run);
+      throw asPublicError(error);
+    }
+    this.enqueue(effects);
+  }
+
+  forget(run) {
+    this.runs.delete(run.key);
+    this.#rest();
+  }
+
+  #rest() {
+    if (this.runs.size === 0 && this.operations.size === 0) active.delete(this.number);
+  }
+
+  poll() {
+    this.#enter(() => native.familyPoll(this.handle));
+  }
+
+  answer(id, elapsedMs, json) {
+    this.#enter(() => native.familyAnswer(this.handle, id, elapsedMs, json));
+  }
+
+  /** What host code threw, for a call that fails only what it is about. */
+  fail(id, elapsedMs, thrown) {
+    const { name, message } = describeThrown(thrown);
+    this.#enter(() => native.familyFail(this.handle, id, elapsedMs, false, name, message));
+  }
+
+  /** What host code was given or gave is not valid. */
+  refuse(id, problem) {
+    this.#enter(() => native.familyFail(this.handle, id, 0, true, "Error", problem));
+  }
+
+  started(id, elapsedMs) {
+    this.#enter(() => native.familyStarted(this.handle, id, elapsedMs));
+  }
+
+  wrapNext(wrap, index) {
+    this.#enter(() => native.familyWrapNext(this.handle, wrap, index));
+  }
+
+  cancel(run) {
+    this.#enter(() => native.familyCancel(this.handle, run.key));
+  }
+
+  hold(run, held) {
+    this.#enter(() => native.familyHold(this.handle, run.key, held));
+  }
+
+  stopStreaming(run) {
+    if (this.failure === null) native.familyStopStreaming(this.handle, run.key);
+  }
+
+  /** @throws {ClosedError} once closing began */
+  hook(event, handler, timeoutMs) {
+    if (this.failure !== null) throw this.failure;
+    let id;
+    try {
+      id = native.familyHook(this.handle, event, timeoutMs);
+    } catch (error) {
+      throw asPublicError(error);
+    }
+    this.handlers.set(id, handler);
+    return id;
+  }
+
+  unhook(event, id) {
+    this.#enter(() => native.familyUnhook(this.handle, event, id));
+  }
+
+  subscribe(listener) {
+    // A copy, so that a change during a delivery counts from the next event on.
+    this.listeners = [...this.listeners, listener];
+    if (this.listeners.length === 1 && this.failure === null) native.familyListen(this.handle, true);
+  }
+
+  unsubscribe(listener) {
+    const index = this.listeners.indexOf(listener);
+    if (index < 0) return;
+    this.listeners = this.listeners.toSpliced(index, 1);
+    if (this.listeners.length === 0 && this.failure === null) native.familyListen(this.handle, false);
+  }
+
+  /** Resolves when no run of the session is going or waiting. */
+  awaitIdle(sessionId) {
+    return this.#operation((operation) => native.familyAwaitIdle(this.handle, sessionId, operation));
+  }
+
+  /** Cancels all runs; resolves when their terminal hooks are over. */
+  close() {
+    return this.#operation((operation) => native.familyClose(this.handle, operation));
+  }
+
+  #operation(begin) {
+    if (this.failure !== null) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.lastOperation += 1;
+      const operation = this.lastOperation;
+      this.operations.set(operation, resolve);
+      active.set(this.number, this);
+      this.#enter(() => begin(operation));
+    });
+  }
+
+  operationOver(operation) {
+    const resolve = this.operations.get(operation);
+    this.operations.delete(operation);
+    this.#rest();
+    resolve?.();
+  }
+
+  /** A turn of the core, and what came of it. */
+  #enter(turn) {
+    if (this.failure !== null) return;
+    let effects;
+    try {
+      effects = turn();
+    } catch (error) {
+      this.poison(error);
+      return;
+    }
+    this.enqueue(effects);
+  }
+
+  /** @param {string} effects JSON text of an array, or nothing */
+  enqueue(effects) {
+    if (effects === "") return;
+    for (const effect of JSON.parse(effects)) {
+      // What was not begun yet is not begun at all.
+      if (effect.t === "abort" && this.#unqueue(effect.id)) continue;
+      this.queue.push(effect);
+    }
+    if (this.draining) return;
+    this.draining = true;
+    try {
+      // The queue grows while it is drained: performing an effect may enter the core again.
+      for (let next = 0; next < this.queue.length; next += 1) {
+        const effect = this.queue[next];
+        if (next === 63) {
+          this.queue.splice(0, 64);
+          next = -1;
+        }
+        if (effect !== null) this.#perform(effect);
+      }
+    } finally {
+      this.queue.length = 0;
+      this.draining = false;
+    }
+  }
+
+  #unqueue(id) {
+    const index = this.queue.findIndex((effect) => effect !== null && effect.id === id && effect.t !== "abort");
+    if (index < 0 || this.pending.has(id)) return false;
+    this.queue[index] = null;
+    return true;
+  }
+
+  #perform(effect) {
+    try {
+      const run = this.runs.get(effect.run);
+      if (run === undefined) perform(this, undefined, effect);
+      else run.scope.runInAsyncScope(perform, undefined, this, run, effect);
+    } catch (error) {
+      // Host code is called where what it throws is caught, so this is a fault of ours.
+      this.poison(error);
+    }
+  }
+
+  /** An internal error: nothing of the family runs again, and whoever waits is told. */
+  poison(cause) {
+    if (this.failure !== null) return;
+    this.failure = new AgentError(`internal error, the agent is closed: ${describeThrown(cause).message}`, {
+      code: "internal",
+      cause,
+    });
+    for (const call of this.pending.values()) call.abort(() => new AbortError("the agent was closed by an internal error"));
+    this.pending.clear();
+    for (const run of [...this.runs.values()]) run.fail(this.failure);
+    for (const resolve of this.operations.values()) resolve();
+    this.operations.clear();
+    this.handlers.clear();
+    active.delete(this.number);
+  }
+}

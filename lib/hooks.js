@@ -1,0 +1,40 @@
+// Function hooks: makes the frozen event of a dispatch once, and invokes handlers with it. Order, deadlines and failures
+// are the core's.
+import { HandlerContext, LazySignal, hookFrame } from "./context.js";
+import { callHost } from "./host-call.js";
+
+export function performHook(family, run, { id, handler, key, make, last }) {
+  const event = make === undefined ? run.hookEvents.get(key) : hookEvent(run, make);
+  if (last) run.hookEvents.delete(key);
+  else if (make !== undefined) run.hookEvents.set(key, event);
+  const callback = family.handlers.get(handler);
+  const lazy = new LazySignal();
+  const context = new HandlerContext(lazy);
+  callHost(family, run, id, {
+    frame: hookFrame(family, run.sessionId),
+    lazy,
+    timed: true,
+    callback: () => callback(event, context),
+    conclude: nothing,
+  });
+}
+
+function nothing() {
+  return "";
+}
+
+/** What handlers see: values that were frozen when they entered are shared, the rest is made here. */
+function hookEvent(run, make) {
+  const event = { event: make.event, runId: run.runId, sessionId: run.sessionId, source: run.source };
+  if (make.event === "run:start") event.input = run.input;
+  if (make.call !== undefined) event.call = run.values.get(make.call);
+  if (make.status !== undefined) event.status = make.status;
+  if (make.result !== undefined) event.result = run.values.get(make.result);
+  if (make.runResult !== undefined) {
+    Object.freeze(make.runResult.usage);
+    event.result = Object.freeze(make.runResult);
+  }
+  if (make.error !== undefined) event.error = Object.freeze(make.error);
+  if (make.durationMs !== undefined) event.durationMs = make.durationMs;
+  return Object.freeze(event);
+}

@@ -1,0 +1,55 @@
+// Answers one call of the core by host code: invokes the callback in its frame, keeps what it threw, and gives it up when
+// the core does. The one way in which hooks, tools and middleware are called.
+import { invoke } from "./invoke.js";
+
+/** Returned by a callback in place of a value: what it was given is not valid. */
+export class Invalid {
+  constructor(problem) {
+    this.problem = problem;
+  }
+}
+
+/**
+ * @param {number} id the call of the core
+ * @param {object} call
+ * @param call.frame the async context frame of the callback
+ * @param {LazySignal | null} call.lazy aborted when the core gives the call up
+ * @param {boolean} call.timed whether the core's deadline waits for the moment when the callback began
+ * @param {() => unknown} call.callback host code
+ * @param {(value: unknown) => string} call.conclude keeps the value and returns the answer; what it throws counts as
+ *   thrown by the callback
+ * @param {() => void} [call.over] called once, when the callback has settled or was given up
+ */
+export function callHost(family, run, id, { frame, lazy, timed, callback, conclude, over }) {
+  let going = false;
+  const elapsed = invoke(frame, callback, (threw, value, elapsedMs) => {
+    // Host code that was given up may settle whenever it likes: it was observed, and that is all.
+    if (going && !family.pending.delete(id)) return;
+    over?.();
+    if (!threw && value instanceof Invalid) {
+      family.refuse(id, value.problem);
+      return;
+    }
+    let answer;
+    try {
+      if (threw) throw value;
+      answer = conclude(value);
+    } catch (error) {
+      run.thrown.set(id, error);
+      family.fail(id, elapsedMs, error);
+      return;
+    }
+    family.answer(id, elapsedMs, answer);
+  });
+  if (elapsed < 0) return;
+  going = true;
+  family.pending.set(id, {
+    run,
+    abort(makeReason) {
+      frame.end();
+      lazy?.abort(makeReason);
+      over?.();
+    },
+  });
+  if (timed) family.started(id, elapsed);
+}

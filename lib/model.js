@@ -1,0 +1,177 @@
+// Pumps the stream of a JS ModelProvider. Deltas go straight to the run's stream; the core hears of the whole message,
+// or of what went wrong. A provider is foreign code: what it yields is checked, copied and frozen.
+import { callbackFrame, inFrame } from "./context.js";
+import { isOverdue, yieldToEventLoop } from "./fairness.js";
+import { NotJsonError, TooDeepError, copyFrozen } from "./frozen.js";
+import { AgentContext, wrapModelCall } from "./middleware.js";
+
+/** How many deltas go by between two looks at the clock. */
+const DELTAS_PER_LOOK = 64;
+const TOO_DEEP = "[nested too deeply]";
+
+/** The stream is not what the contract of ModelProvider says. */
+class MalformedStream extends Error {}
+
+export function performModel(family, run, { id, turn }) {
+  const controller = new AbortController();
+  const frame = callbackFrame(family, run.sessionId);
+  const call = {
+    run,
+    turn,
+    frame,
+    signal: controller.signal,
+    iterator: null,
+    live: true,
+    abort(makeReason) {
+      call.live = false;
+      frame.end();
+      controller.abort(makeReason());
+      run.readerWanted?.();
+      leave(call.iterator);
+    },
+  };
+  family.pending.set(id, call);
+  inFrame(frame, pump, family, run, id, call);
+}
+
+async function pump(family, run, id, call) {
+  try {
+    if (isOverdue()) {
+      await yieldToEventLoop();
+      if (!call.live) return;
+    }
+    const answer = await read(family, run, id, call);
+    if (!call.live) return;
+    settle(family, id, call);
+    run.scope.runInAsyncScope(family.answer, family, id, 0, answer);
+  } catch (error) {
+    if (!call.live) return;
+    settle(family, id, call);
+    leave(call.iterator);
+    if (error instanceof MalformedStream) {
+      run.scope.runInAsyncScope(family.refuse, family, id, error.message);
+    } else {
+      run.thrown.set(id, error);
+      run.scope.runInAsyncScope(family.fail, family, id, 0, error);
+    }
+  }
+}
+
+function settle(family, id, call) {
+  call.live = false;
+  call.frame.end();
+  family.pending.delete(id);
+}
+
+/** Lets an iterator that is not at its end clean up; nobody waits for it. */
+function leave(iterator) {
+  if (iterator === null || typeof iterator.return !== "function") return;
+  try {
+    Promise.resolve(iterator.return()).catch(() => {});
+  } catch {
+    // What a provider throws while it is being left changes nothing any more.
+  }
+}
+
+/** Reads the stream to its end and returns the answer for the core, as JSON text. */
+async function read(family, run, id, call) {
+  const stream = openStream(family, run, call);
+  if (typeof stream?.[Symbol.asyncIterator] !== "function") {
+    throw new MalformedStream(`the model's stream() must return an async iterable, got ${nameKind(stream)}`);
+  }
+  const iterator = stream[Symbol.asyncIterator]();
+  call.iterator = iterator;
+  let answer = null;
+  let deltas = 0;
+  for (;;) {
+    const step = await iterator.next();
+    if (!call.live) return null;
+    if (step.done) break;
+    const chunk = step.value;
+    const type = typeof chunk === "object" && chunk !== null ? chunk.type : undefined;
+    if (type === "text_delta" || type === "reasoning_delta") {
+      if (answer !== null) throw new MalformedStream(`the model's stream has a ${type} after its message_done`);
+      const { text } = chunk;
+      if (typeof text !== "string") {
+        throw new MalformedStream(`the model's stream has a ${type} whose text is no string but ${nameKind(text)}`);
+      }
+      run.deliver({ type, text });
+      if (run.isBehind) await run.reader();
+      deltas += 1;
+      if (deltas % DELTAS_PER_LOOK === 0 && isOverdue()) await yieldToEventLoop();
+      if (!call.live) return null;
+    } else if (type === "message_done") {
+      if (answer !== null) throw new MalformedStream("the model's stream has a second message_done");
+      answer = takeMessage(run, id, chunk);
+    } else {
+      throw new MalformedStream(
+        `the model's stream has a chunk of unknown type ${nameKind(type === undefined ? chunk : type)}; ` +
+          "expected text_delta, reasoning_delta or message_done",
+      );
+    }
+  }
+  call.iterator = null;
+  if (answer === null) throw new MalformedStream("the model's stream ended without a message_done");
+  return answer;
+}
+
+function openStream(family, run, call) {
+  const { provider, request, middleware } = family.parts;
+  const messages = run.takeRequestMessages();
+  const open = (from) => provider.stream({ ...request, messages: from }, call.signal);
+  if (middleware.wrapModelCall.length === 0) return open(messages);
+  const context = new AgentContext(run, call.turn, { signal: call.signal }, messages);
+  return wrapModelCall(middleware.wrapModelCall, context, () => open(context.messages));
+}
+
+function takeMessage(run, id, { message, usage, stopReason }) {
+  try {
+    const refused = [];
+    const kept = copyMessage(message, refused);
+    run.values.set(id, kept);
+    return JSON.stringify({ message: kept, usage, stopReason, refused });
+  } catch (error) {
+    if (error instanceof MalformedStream) throw error;
+    throw new MalformedStream(`the model's message_done chunk cannot be copied: ${describe(error)}`);
+  }
+}
+
+/** Copies and freezes a message; a tool input that cannot be taken is replaced, and told in `refused`. */
+function copyMessage(message, refused) {
+  if (typeof message !== "object" || message === null) return message;
+  const { content } = message;
+  if (!Array.isArray(content)) return copyFrozen(message);
+  let calls = 0;
+  const blocks = content.map((block) => {
+    if (typeof block !== "object" || block === null || block.type !== "tool_call") return copyFrozen(block);
+    const position = calls;
+    calls += 1;
+    return copyCall(block, position, refused);
+  });
+  return Object.freeze({ ...copyFrozen({ ...message, content: undefined }), content: Object.freeze(blocks) });
+}
+
+function copyCall(block, position, refused) {
+  const rest = copyFrozen({ ...block, input: undefined });
+  let input;
+  try {
+    input = copyFrozen(block.input);
+    if (input === undefined) {
+      input = null;
+      refused.push([position, "input is missing"]);
+    }
+  } catch (error) {
+    input = error instanceof TooDeepError ? TOO_DEEP : "[not JSON]";
+    refused.push([position, `input is ${error instanceof TooDeepError ? error.message : describe(error)}`]);
+  }
+  return Object.freeze({ ...rest, input });
+}
+
+function describe(error) {
+  return error instanceof TooDeepError || error instanceof NotJsonError ? error.message : "not readable";
+}
+
+function nameKind(value) {
+  if (typeof value === "string") return `"${value.slice(0, 60)}"`;
+  return value === null ? "null" : typeof value;
+}

@@ -1,0 +1,271 @@
+// One run as JS holds it: the values that the core names by key, its events, and how it settles. Who reads the events is
+// run-iterator.js's business.
+import { AsyncResource } from "node:async_hooks";
+
+import { AbortError, AgentError, errorFromData } from "./errors.js";
+import { native } from "./native.js";
+
+/** When so many events wait for their reader, the run pauses; it goes on once half of them were read. */
+export const MAX_WAITING_EVENTS = 1024;
+
+export class Run {
+  /**
+   * @param family
+   * @param start `{ sessionId, conversation, input, messages, steer, signal, stream, runId }`
+   */
+  constructor(family, start) {
+    this.family = family;
+    this.key = family.nextRunKey();
+    this.runId = start.runId;
+    this.sessionId = start.sessionId;
+    this.source = "user";
+    this.conversation = start.conversation;
+    /** As hooks see it: the string, or the frozen messages. */
+    this.input = start.input;
+    this.messages = start.messages;
+    this.steer = start.steer;
+    this.scope = new AsyncResource("LiteAgentRun");
+    this.values = new Map();
+    this.thrown = new Map();
+    this.hookEvents = new Map();
+    this.wraps = new Map();
+    this.state = new Map();
+    this.turn = 0;
+    this.over = false;
+    this.isBehind = false;
+    this.readerWanted = null;
+    /** Where events go: `{ push(event), length }`, or null when nobody reads them. */
+    this.sink = null;
+    this.#signal = start.signal;
+    this.#onAbort = () => family.cancel(this);
+    this.settled = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    // The iterator may never ask.
+    this.settled.catch(() => {});
+  }
+
+  #signal;
+  #onAbort;
+  #resolve;
+  #reject;
+  #requestMessages = null;
+  #cancelReason = null;
+  #coreError = null;
+
+  /** @throws {ClosedError} */
+  start(options) {
+    const aborted = this.#signal?.aborted === true;
+    if (!aborted) this.#signal?.addEventListener("abort", this.#onAbort, { once: true });
+    try {
+      this.family.start(this, { ...options, run: this.key, sessionId: this.sessionId, aborted });
+    } catch (error) {
+      this.#signal?.removeEventListener("abort", this.#onAbort);
+      throw error;
+    }
+  }
+
+  cancel(reason) {
+    if (this.over) return;
+    this.#cancelReason ??= reason;
+    this.family.cancel(this);
+  }
+
+  /** Why the run was cancelled: what the caller's signal says, else an AbortError. */
+  abortReason() {
+    if (this.#signal?.aborted) return this.#signal.reason;
+    this.#cancelReason ??= new AbortError("the run was cancelled");
+    return this.#cancelReason;
+  }
+
+  // --- values ---
+
+  keepCalls(message, first) {
+    let key = first;
+    for (const block of this.values.get(message).content) {
+      if (block.type !== "tool_call") continue;
+      this.values.set(key, Object.freeze({ id: block.id, name: block.name, input: block.input }));
+      key += 1;
+    }
+  }
+
+  keepResult(key, call, content, isError) {
+    const { id, name } = this.values.get(call);
+    this.values.set(key, Object.freeze(isError ? { id, name, content, isError } : { id, name, content }));
+  }
+
+  append({ from, index, place, leaveOut }) {
+    const kept = from === undefined ? this.messages : this.values.get(from);
+    this.conversation.append(index === undefined ? kept : kept[index], place, leaveOut);
+  }
+
+  appendResults({ keys, place }) {
+    const content = keys.map((key) => {
+      const { id, content: output, isError } = this.values.get(key);
+      const block = { type: "tool_result", id, content: output };
+      if (isError) block.isError = true;
+      return Object.freeze(block);
+    });
+    this.conversation.append(Object.freeze({ role: "user", content: Object.freeze(content) }), place, undefined);
+  }
+
+  forgetValues() {
+    this.values.clear();
+    this.thrown.clear();
+  }
+
+  /** The messages of the next model call: what beforeModel left, else the conversation. */
+  takeRequestMessages() {
+    const messages = this.#requestMessages ?? this.conversation.view.slice();
+    this.#requestMessages = null;
+    return messages;
+  }
+
+  setRequestMessages(messages) {
+    if (!Array.isArray(messages)) throw new TypeError("beforeModel must leave an array in context.messages");
+    this.#requestMessages = messages;
+  }
+
+  // --- events ---
+
+  /** Reads an event of the core: values are named by key there. */
+  deliverEvent(event) {
+    switch (event.type) {
+      case "message":
+        event.message = this.values.get(event.message);
+        break;
+      case "tool_use":
+      case "tool_call_start":
+        event.call = this.values.get(event.call);
+        break;
+      case "tool_result":
+        event.result = this.values.get(event.result);
+        break;
+      case "steer":
+        event.messages = this.values.get(event.messages);
+        break;
+      case "error":
+        event.error = this.#asError(event.error);
+        break;
+      case "diagnostic":
+        event.message = this.#redacted(event.message);
+        break;
+      default:
+        break;
+    }
+    this.deliver(event);
+  }
+
+  /** An event of host code: middleware and tools may add their own. */
+  emit(event) {
+    if (typeof event !== "object" || event === null || typeof event.type !== "string") {
+      throw new TypeError("emit: an event must be an object with a type");
+    }
+    if (event.type === "done") throw new TypeError("emit: the done event is the run's own");
+    if (!this.over) this.deliver({ ...event });
+  }
+
+  deliver(event) {
+    const { listeners } = this.family;
+    if (listeners.length > 0) {
+      // What several read, none may change.
+      Object.freeze(event);
+      const entry = Object.freeze({ sessionId: this.sessionId, source: this.source, event });
+      for (const listener of listeners) notify(listener, entry);
+    }
+    if (this.sink === null) return;
+    this.sink.push(event);
+    if (!this.isBehind && this.sink.length >= MAX_WAITING_EVENTS) {
+      this.isBehind = true;
+      this.family.hold(this, true);
+    }
+  }
+
+  /** The reader took an event. */
+  caughtUp() {
+    if (!this.isBehind || this.sink.length > MAX_WAITING_EVENTS / 2) return;
+    this.isBehind = false;
+    if (!this.over) this.scope.runInAsyncScope(this.family.hold, this.family, this, false);
+    this.readerWanted?.();
+  }
+
+  /** Resolves when the reader is no longer behind, or gone. */
+  reader() {
+    return new Promise((resolve) => {
+      this.readerWanted = () => {
+        this.readerWanted = null;
+        resolve();
+      };
+    });
+  }
+
+  /** Nobody reads the events any more. */
+  stopStreaming() {
+    this.sink = null;
+    this.isBehind = false;
+    this.readerWanted?.();
+    if (!this.over) this.family.stopStreaming(this);
+  }
+
+  // --- settlement ---
+
+  finish({ result, error }) {
+    this.#end();
+    if (error !== undefined) {
+      this.#reject(this.#thrownBy(error));
+      return;
+    }
+    const { text, usage, stopReason } = result;
+    const full = { messages: this.conversation.messages.slice(), text, usage, stopReason };
+    this.deliver({ type: "done", reason: stopReason, result: full });
+    this.#resolve(full);
+  }
+
+  /** An internal error ended it. */
+  fail(error) {
+    if (this.over) return;
+    this.#end();
+    this.#reject(error);
+  }
+
+  #end() {
+    this.over = true;
+    this.#signal?.removeEventListener("abort", this.#onAbort);
+    this.family.forget(this);
+    this.family.parts.runOver(this);
+  }
+
+  /** The very value that host code threw, or the error class for what the core found. */
+  #thrownBy({ key, code, message }) {
+    if (key !== undefined) return this.thrown.get(key);
+    this.#coreError ??= errorFromData({ code, message });
+    return this.#coreError;
+  }
+
+  #asError(reference) {
+    const thrown = this.#thrownBy(reference);
+    if (thrown instanceof Error) return thrown;
+    return new AgentError("the host threw a value that is no Error", { code: "thrown_value", cause: thrown });
+  }
+
+  #redacted(message) {
+    const { redact } = this.family.parts;
+    if (redact === undefined) return message;
+    try {
+      return String(redact(message));
+    } catch {
+      // A redactor that fails must not let through what it was to mask.
+      return native.redactText(message);
+    }
+  }
+}
+
+function notify(listener, entry) {
+  try {
+    const returned = listener(entry);
+    if (typeof returned?.then === "function") returned.then(undefined, () => {});
+  } catch {
+    // Listeners observe; what they throw is theirs.
+  }
+}

@@ -1,0 +1,62 @@
+// Custom tools: validates a call's input by the tool's own validator, executes the tool, keeps its result. Deadlines,
+// order and what a failure means are the core's.
+import { LazySignal, callbackFrame } from "./context.js";
+import { copyMutable } from "./frozen.js";
+import { Invalid, callHost } from "./host-call.js";
+import { normaliseOutput } from "./tools.js";
+
+/** What `execute` gets beside its input. */
+class ToolContext {
+  #lazy;
+
+  constructor(run, call, lazy) {
+    this.#lazy = lazy;
+    this.sessionId = run.sessionId;
+    this.call = call;
+    this.emit = (event) => run.emit(event);
+  }
+
+  get signal() {
+    return this.#lazy.signal;
+  }
+}
+
+export function performCheck(family, run, { id, call, tool }) {
+  const prepared = family.parts.tools[tool];
+  const { input } = run.values.get(call);
+  callHost(family, run, id, {
+    frame: callbackFrame(family, run.sessionId),
+    lazy: null,
+    timed: false,
+    callback: () => validated(prepared, input, () => undefined),
+    conclude: () => "",
+  });
+}
+
+export function performTool(family, run, { id, call, tool, timed }) {
+  const prepared = family.parts.tools[tool];
+  const toolCall = run.values.get(call);
+  const lazy = new LazySignal();
+  const context = new ToolContext(run, toolCall, lazy);
+  callHost(family, run, id, {
+    frame: callbackFrame(family, run.sessionId),
+    lazy,
+    timed,
+    callback: () => validated(prepared, toolCall.input, (input) => prepared.tool.execute(input, context)),
+    conclude(output) {
+      const { content, isError } = normaliseOutput(output, prepared.name);
+      run.keepResult(id, call, content, isError);
+      return String(isError);
+    },
+  });
+}
+
+/** Continues with the validated input, at once where the validator is synchronous. */
+function validated(prepared, input, next) {
+  // The tool may change what it gets; events and the conversation hold the frozen original.
+  const mutable = copyMutable(input);
+  if (prepared.validate === null) return next(mutable);
+  const outcome = prepared.validate(mutable);
+  const go = (checked) => (checked.problem === undefined ? next(checked.value) : new Invalid(checked.problem));
+  return typeof outcome.then === "function" ? outcome.then(go) : go(outcome);
+}

@@ -1,0 +1,39 @@
+//! Endings: when a session is idle, and how a family closes.
+
+use std::rc::Rc;
+
+use super::family::Family;
+use crate::host::Effect;
+use crate::types::OperationKey;
+
+impl Family {
+    /// Tells the host when the session has no run left.
+    pub fn await_idle(self: &Rc<Family>, session: &str, operation: OperationKey) {
+        let session = self.sessions.borrow().get(session).cloned();
+        let family = self.clone();
+        self.spawner.spawn(async move {
+            if let Some(session) = session {
+                session.idle().await;
+            }
+            family.host.emit(&Effect::Operation { operation });
+        });
+    }
+
+    /// Refuses new work, cancels all runs, waits for their terminal hooks, and clears the registrations.
+    pub fn close(self: &Rc<Family>, operation: OperationKey) {
+        self.closing.set(true);
+        // A run that is cancelled may be polled before this returns, so the table is not borrowed meanwhile.
+        let runs: Vec<_> = self.runs.borrow().values().cloned().collect();
+        for run in runs {
+            run.cancel.cancel();
+        }
+        let family = self.clone();
+        self.spawner.spawn(async move {
+            while !family.runs.borrow().is_empty() {
+                family.run_over.notified().await;
+            }
+            family.hooks.borrow_mut().clear();
+            family.host.emit(&Effect::Operation { operation });
+        });
+    }
+}

@@ -1,0 +1,173 @@
+//! A family: a root agent and all that runs for it, on one thread. What its runs share lives here.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::flow::Flow;
+use super::input::{FamilyOptions, StartOptions};
+use super::run::Run;
+use crate::error::CoreError;
+use crate::event::{Event, HookError, HookFailure, Level};
+use crate::hooks::{Registry, failure_message};
+use crate::host::{Effect, Host, Spawner};
+use crate::permission::redact_text;
+use crate::session::Session;
+use crate::tools::ToolSet;
+use crate::types::{CallId, HandlerId, HookName, RunKey};
+
+/// What the host can reach of a run that is going.
+pub(super) struct RunHandle {
+    pub cancel: CancellationToken,
+    pub flow: Flow,
+    /// Somebody pulls the run's events.
+    pub stream: Cell<bool>,
+}
+
+/// A root agent and all that runs for it.
+pub struct Family {
+    pub(super) host: Host,
+    pub(super) spawner: Spawner,
+    pub(super) tools: ToolSet,
+    pub(super) options: FamilyOptions,
+    pub(super) hooks: RefCell<Registry>,
+    pub(super) sessions: RefCell<HashMap<String, Rc<Session>>>,
+    pub(super) runs: RefCell<HashMap<RunKey, Rc<RunHandle>>>,
+    /// `next()` calls of wrapToolCall onions, by the onion's call.
+    pub(super) wraps: RefCell<HashMap<CallId, tokio::sync::mpsc::UnboundedSender<u32>>>,
+    pub(super) run_over: Notify,
+    pub(super) closing: Cell<bool>,
+    /// Somebody subscribed.
+    pub(super) subscribed: Cell<bool>,
+}
+
+impl Family {
+    /// # Errors
+    /// `CoreError::Config` when a tool's schema cannot be used.
+    pub fn new(host: Host, spawner: Spawner, mut options: FamilyOptions) -> Result<Rc<Family>, CoreError> {
+        let tools = ToolSet::new(std::mem::take(&mut options.tools)).map_err(CoreError::Config)?;
+        Ok(Rc::new(Family {
+            hooks: RefCell::new(Registry::new(host.clone())),
+            host,
+            spawner,
+            tools,
+            options,
+            sessions: RefCell::default(),
+            runs: RefCell::default(),
+            wraps: RefCell::default(),
+            run_over: Notify::new(),
+            closing: Cell::new(false),
+            subscribed: Cell::new(false),
+        }))
+    }
+
+    /// Starts a run; it lines up in its session at once.
+    ///
+    /// # Errors
+    /// `CoreError::Closed` once closing began; `CoreError::Internal` for input that the host should have refused.
+    pub fn start(self: &Rc<Family>, options: StartOptions) -> Result<(), CoreError> {
+        if self.closing.get() {
+            return Err(CoreError::Closed("the agent is closed".to_string()));
+        }
+        let input = options.input()?;
+        let session = self.session(&options.session_id);
+        let handle = Rc::new(RunHandle {
+            cancel: CancellationToken::new(),
+            flow: Flow::default(),
+            stream: Cell::new(options.stream),
+        });
+        if options.aborted {
+            handle.cancel.cancel();
+        }
+        self.runs.borrow_mut().insert(options.run, handle.clone());
+        let run = Run::new(self.clone(), handle, session, options);
+        self.spawner.spawn(run.drive(input));
+        Ok(())
+    }
+
+    /// Cancels a run; nothing happens if it is over.
+    pub fn cancel(&self, run: RunKey) {
+        let handle = self.runs.borrow().get(&run).cloned();
+        if let Some(handle) = handle {
+            handle.cancel.cancel();
+        }
+    }
+
+    /// Holds or releases a run whose reader is behind.
+    pub fn hold(&self, run: RunKey, held: bool) {
+        if let Some(handle) = self.runs.borrow().get(&run) {
+            handle.flow.hold(held);
+        }
+    }
+
+    /// Nobody pulls this run's events any more.
+    pub fn stop_streaming(&self, run: RunKey) {
+        if let Some(handle) = self.runs.borrow().get(&run) {
+            handle.stream.set(false);
+            handle.flow.hold(false);
+        }
+    }
+
+    /// Whether events are wanted beyond the runs' own streams.
+    pub fn listen(&self, subscribed: bool) {
+        self.subscribed.set(subscribed);
+    }
+
+    /// Registers a handler.
+    ///
+    /// # Errors
+    /// `CoreError::Closed` once closing began.
+    pub fn hook(&self, event: HookName, timeout_ms: u32) -> Result<HandlerId, CoreError> {
+        if self.closing.get() {
+            return Err(CoreError::Closed("the agent is closed".to_string()));
+        }
+        Ok(self.hooks.borrow_mut().register(event, Duration::from_millis(timeout_ms.into())))
+    }
+
+    pub fn unhook(&self, event: HookName, handler: HandlerId) {
+        // The registration that is dropped tells the host, so the registry must not be borrowed by then.
+        self.hooks.borrow_mut().unregister(event, handler);
+    }
+
+    /// The innermost `next()` of a wrapToolCall onion was called for the `index`th time.
+    pub fn wrap_next(&self, wrap: CallId, index: u32) -> bool {
+        self.wraps.borrow().get(&wrap).is_some_and(|calls| calls.send(index).is_ok())
+    }
+
+    pub(super) fn session(&self, id: &str) -> Rc<Session> {
+        if let Some(session) = self.sessions.borrow().get(id) {
+            return session.clone();
+        }
+        let session = Rc::new(Session::new(id.to_string()));
+        self.sessions.borrow_mut().insert(id.to_string(), session.clone());
+        session
+    }
+
+    /// A run is over: forgets it, and its session if nothing would be lost.
+    pub(super) fn forget_run(&self, run: RunKey, session: &Session) {
+        self.runs.borrow_mut().remove(&run);
+        if session.is_blank() {
+            self.sessions.borrow_mut().remove(session.id());
+        }
+        self.run_over.notify_waiters();
+    }
+
+    /// The one place that reports a failed hook.
+    pub(super) fn report_hook(&self, run: RunKey, failure: &HookFailure, thrown: Option<&HookError>) {
+        let thrown = thrown.map(|error| {
+            let text = format!("{}: {}", error.name, error.message);
+            if self.options.host_redacts { text } else { redact_text(&text).into_owned() }
+        });
+        let message = failure_message(failure, thrown.as_deref());
+        self.diagnose(run, Level::Error, "hook_failed", &message, Some(failure));
+    }
+
+    /// The one place that emits diagnostics.
+    pub(super) fn diagnose(&self, run: RunKey, level: Level, code: &str, message: &str, hook: Option<&HookFailure>) {
+        self.host.emit(&Effect::Event { run, event: Event::Diagnostic { level, code, message, hook } });
+    }
+}

@@ -1,0 +1,77 @@
+//! What the host says when it makes a family and when it starts a run. The JS half has validated it; what does not parse
+//! is a fault of ours.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::error::CoreError;
+use crate::tools::ToolSpecification;
+use crate::types::{MessageOutline, RunKey, message};
+
+/// Which middleware functions there are: for others, nothing is asked.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MiddlewareOptions {
+    pub before_agent: bool,
+    pub before_model: bool,
+    pub after_agent: bool,
+    pub wrap_tool_call: bool,
+}
+
+/// What a family is made of.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FamilyOptions {
+    /// The name that model events carry.
+    pub model_name: String,
+    pub max_turns: u32,
+    pub max_parallel_tools: usize,
+    pub tools: Vec<ToolSpecification>,
+    pub middleware: MiddlewareOptions,
+    /// The host masks diagnostics itself.
+    pub host_redacts: bool,
+}
+
+/// What a run is started with.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct StartOptions {
+    pub run: RunKey,
+    pub session_id: String,
+    /// Somebody pulls the run's events.
+    pub stream: bool,
+    /// The caller's signal was aborted before the run was started.
+    pub aborted: bool,
+    pub max_turns: Option<u32>,
+    pub max_total_tokens: Option<f64>,
+    /// There is a SteerController to ask.
+    pub steer: bool,
+    /// JSON text of the input messages; absent for one non-empty string.
+    pub messages: Option<String>,
+}
+
+impl StartOptions {
+    /// The outlines of the input messages.
+    ///
+    /// # Errors
+    /// `CoreError::Internal` when the host let a message through that it should have refused.
+    pub fn input(&self) -> Result<Vec<MessageOutline>, CoreError> {
+        match &self.messages {
+            None => Ok(vec![MessageOutline::user_text(false)]),
+            Some(json) => read_messages(json),
+        }
+    }
+}
+
+/// The outlines of an array of messages.
+pub fn read_messages(json: &str) -> Result<Vec<MessageOutline>, CoreError> {
+    let messages: Vec<&RawValue> =
+        serde_json::from_str(json).map_err(|error| CoreError::Internal(format!("messages: {error}")))?;
+    messages
+        .into_iter()
+        .enumerate()
+        .map(|(index, text)| {
+            message::outline(text.get()).map_err(|problem| CoreError::Internal(format!("messages[{index}].{problem}")))
+        })
+        .collect()
+}

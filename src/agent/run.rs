@@ -1,0 +1,207 @@
+//! One run, from its place in the session's queue to its last event. Whatever happens in between, its end hooks run once
+//! for each time that its start hooks did.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use super::family::{Family, RunHandle};
+use super::input::StartOptions;
+use crate::error::CoreError;
+use crate::event::{ErrorReference, Event, HookError};
+use crate::hooks::Dispatch;
+use crate::host::{Answer, Call, Effect, HostErrorKind, HookSubject, MiddlewarePoint, RunSummary};
+use crate::session::{Session, Turn};
+use crate::types::{CallId, HookName, HookStatus, MessageOutline, RunKey, RunStopReason, Usage};
+
+/// Why a run did not come to its own end.
+pub(super) enum Stopped {
+    Cancelled,
+    Failed(Failure),
+}
+
+/// What failed a run: for the caller, and for hooks.
+pub(super) struct Failure {
+    pub error: ErrorReference,
+    pub thrown: HookError,
+}
+
+impl From<CoreError> for Failure {
+    fn from(error: CoreError) -> Failure {
+        let name = if matches!(error, CoreError::Provider(_)) { "ProviderError" } else { "AgentError" };
+        let message = error.to_string();
+        Failure {
+            thrown: HookError { name: name.to_string(), message: message.clone() },
+            error: ErrorReference::Core { code: error.code(), message },
+        }
+    }
+}
+
+impl From<CoreError> for Stopped {
+    fn from(error: CoreError) -> Stopped {
+        Stopped::Failed(error.into())
+    }
+}
+
+/// One run of a family.
+pub(super) struct Run {
+    pub family: Rc<Family>,
+    pub handle: Rc<RunHandle>,
+    pub key: RunKey,
+    pub session: Rc<Session>,
+    pub max_turns: u32,
+    pub max_total_tokens: Option<f64>,
+    pub has_steering: bool,
+    pub usage: Cell<Usage>,
+    /// Text of the last assistant message.
+    pub text: RefCell<String>,
+    place: RefCell<Option<Turn>>,
+}
+
+impl Run {
+    pub fn new(family: Rc<Family>, handle: Rc<RunHandle>, session: Rc<Session>, options: StartOptions) -> Run {
+        Run {
+            max_turns: options.max_turns.unwrap_or(family.options.max_turns),
+            family,
+            handle,
+            key: options.run,
+            place: RefCell::new(Some(session.line_up())),
+            session,
+            max_total_tokens: options.max_total_tokens,
+            has_steering: options.steer,
+            usage: Cell::default(),
+            text: RefCell::default(),
+        }
+    }
+
+    /// The whole run, as one task.
+    pub async fn drive(self, input: Vec<MessageOutline>) {
+        let place = self.place.borrow_mut().take();
+        let Some(mut place) = place else { return };
+        let ended = match self.cancellable(place.begin()).await {
+            // It never began: no hooks, nothing stored.
+            Err(stopped) => Err(stopped),
+            Ok(()) => {
+                let ended = self.body(&input).await;
+                self.finish(&ended).await;
+                ended
+            }
+        };
+        let (reason, error) = match ended {
+            Ok(reason) => (reason, None),
+            Err(Stopped::Cancelled) => (RunStopReason::Aborted, None),
+            Err(Stopped::Failed(failure)) => (RunStopReason::Aborted, Some(failure.error)),
+        };
+        let result = self.summary(reason);
+        self.family.host.emit(&Effect::Done { run: self.key, result, error });
+        drop(place);
+        self.family.forget_run(self.key, &self.session);
+    }
+
+    async fn body(&self, input: &[MessageOutline]) -> Result<RunStopReason, Stopped> {
+        self.dispatch(HookSubject::of(HookName::RunStart), true).await?;
+        for (index, message) in input.iter().enumerate() {
+            self.append(message, None, Some(index));
+        }
+        let middleware = self.family.options.middleware;
+        if middleware.before_agent {
+            self.ask_middleware(MiddlewarePoint::BeforeAgent, 0).await?;
+        }
+        let reason = self.turns().await?;
+        if middleware.after_agent {
+            self.ask_middleware(MiddlewarePoint::AfterAgent, 0).await?;
+        }
+        Ok(reason)
+    }
+
+    /// The terminal hooks; a failure is told first.
+    async fn finish(&self, ended: &Result<RunStopReason, Stopped>) {
+        let mut subject = HookSubject::of(HookName::RunEnd);
+        match ended {
+            Ok(reason) => {
+                let max_turns = *reason == RunStopReason::MaxTurns;
+                subject.status = Some(if max_turns { HookStatus::MaxTurns } else { HookStatus::Completed });
+                subject.run_result = Some(self.summary(*reason));
+            }
+            Err(Stopped::Cancelled) => {
+                subject.status = Some(HookStatus::Cancelled);
+                subject.run_result = Some(self.summary(RunStopReason::Aborted));
+            }
+            Err(Stopped::Failed(failure)) => {
+                self.tell(Event::Error { error: failure.error.clone(), fatal: true });
+                subject.status = Some(HookStatus::Failed);
+                subject.error = Some(failure.thrown.clone());
+            }
+        }
+        // End hooks are never abandoned.
+        let _ = self.dispatch(subject, false).await;
+    }
+
+    fn summary(&self, stop_reason: RunStopReason) -> RunSummary {
+        RunSummary { text: self.text.borrow().clone(), usage: self.usage.get(), stop_reason }
+    }
+
+    /// Dispatches a hook event; costs nothing where nobody registered. Cancellation abandons start hooks alone.
+    pub async fn dispatch(&self, subject: HookSubject, abandon: bool) -> Result<(), Stopped> {
+        let registrations = self.family.hooks.borrow().snapshot(subject.event);
+        let Some(registrations) = registrations else { return Ok(()) };
+        let dispatch = Dispatch {
+            host: &self.family.host,
+            run: self.key,
+            subject,
+            cancel: abandon.then_some(&self.handle.cancel),
+            report: &|failure, thrown| self.family.report_hook(self.key, &failure, thrown.as_ref()),
+        };
+        dispatch.run(registrations).await.map_err(|_abandoned| Stopped::Cancelled)
+    }
+
+    pub async fn ask_middleware(&self, point: MiddlewarePoint, turn: u32) -> Result<(), Stopped> {
+        let call = self.family.host.call(|id| Effect::Middleware { id, run: self.key, point, turn });
+        self.answered(call).await.map(|_answer| ())
+    }
+
+    /// Awaits a call that fails the run when it fails.
+    pub async fn answered(&self, call: Call) -> Result<String, Stopped> {
+        let key = call.id();
+        let Answer { outcome, .. } = self.cancellable(call).await?;
+        outcome.map_err(|error| match error.kind {
+            HostErrorKind::Thrown => Stopped::Failed(Failure {
+                error: ErrorReference::Host { key },
+                thrown: HookError { name: error.name, message: error.message },
+            }),
+            HostErrorKind::Invalid => CoreError::Provider(error.message).into(),
+        })
+    }
+
+    /// Awaits a future, or the run's cancellation, whichever is first.
+    pub async fn cancellable<T>(&self, future: impl Future<Output = T>) -> Result<T, Stopped> {
+        tokio::select! {
+            biased;
+            () = self.handle.cancel.cancelled() => Err(Stopped::Cancelled),
+            value = future => Ok(value),
+        }
+    }
+
+    /// Waits while the reader is behind; fails once the run was cancelled.
+    pub async fn ready(&self) -> Result<(), Stopped> {
+        self.cancellable(self.handle.flow.ready()).await
+    }
+
+    /// Emits an event, if anybody listens.
+    pub fn tell(&self, event: Event<'_>) {
+        if self.handle.stream.get() || self.family.subscribed.get() {
+            self.family.host.emit(&Effect::Event { run: self.key, event });
+        }
+    }
+
+    /// Appends a message that the host keeps under `from`, at `index` if that is a list.
+    pub fn append(&self, message: &MessageOutline, from: Option<CallId>, index: Option<usize>) {
+        let place = self.session.conversation.borrow_mut().append(message);
+        self.family.host.emit(&Effect::Append {
+            run: self.key,
+            from,
+            index,
+            place,
+            leave_out: &message.empty_blocks,
+        });
+    }
+}

@@ -1,0 +1,179 @@
+//! One call that the model made: its hooks, its validation, its execution, its result. Whatever happens, it has exactly
+//! one result, and its end hooks run once for each time that its start hooks did.
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use tokio::time::Instant;
+
+use super::run::{Run, Stopped};
+use super::turn::milliseconds;
+use crate::event::{Event, HookError};
+use crate::host::{Answer, Effect, HookSubject, HostError, HostErrorKind, Timed};
+use crate::tools::Tool;
+use crate::types::{CallId, HookName, HookStatus, ToolCall};
+
+/// The result of a call that was open when its run was cancelled.
+const INTERRUPTED: &str = "interrupted";
+
+/// How the execution of a call ended.
+struct Ended {
+    /// Key of the result.
+    result: CallId,
+    is_error: bool,
+    /// What was thrown, if anything was.
+    thrown: Option<HookError>,
+}
+
+impl Run {
+    /// Runs one call and returns the key of its result.
+    pub(super) async fn tool_call(&self, call: &ToolCall, key: CallId, turn: u32) -> CallId {
+        if self.ready().await.is_err() {
+            // It never began: it has a result, because every call must have one, and nothing else.
+            let result = self.failed_result(key, INTERRUPTED);
+            self.tell(Event::ToolResult { result });
+            return result;
+        }
+        self.tell(Event::ToolCallStart { call: key, turn });
+        let started = Instant::now();
+        let ended = match self.begin_and_execute(call, key).await {
+            Ok(ended) => Some(ended),
+            Err(_cancelled) => None,
+        };
+        let duration_ms = milliseconds(started);
+        let status = match &ended {
+            None => HookStatus::Cancelled,
+            Some(ended) if ended.is_error => HookStatus::Failed,
+            Some(_) => HookStatus::Completed,
+        };
+        let ended = ended.unwrap_or_else(|| self.failed(key, INTERRUPTED));
+        let mut subject = HookSubject::of(HookName::ToolEnd);
+        subject.call = Some(key);
+        subject.status = Some(status);
+        subject.result = Some(ended.result);
+        subject.error = ended.thrown;
+        subject.duration_ms = Some(duration_ms);
+        // End hooks are never abandoned.
+        let _ = self.dispatch(subject, false).await;
+        self.tell(Event::ToolCallEnd { id: &call.id, name: &call.name, turn, duration_ms, is_error: ended.is_error });
+        self.tell(Event::ToolResult { result: ended.result });
+        ended.result
+    }
+
+    async fn begin_and_execute(&self, call: &ToolCall, key: CallId) -> Result<Ended, Stopped> {
+        let mut subject = HookSubject::of(HookName::ToolStart);
+        subject.call = Some(key);
+        self.dispatch(subject, true).await?;
+        self.cancellable(self.execute(call, key)).await
+    }
+
+    async fn execute(&self, call: &ToolCall, key: CallId) -> Ended {
+        let Some(tool) = self.family.tools.get(&call.name) else {
+            return self.failed(key, &self.family.tools.unknown(&call.name));
+        };
+        let name = &call.name;
+        if let Some(problem) = &call.refused {
+            return self.failed(key, &format!("Error: invalid input for tool '{name}': {problem}"));
+        }
+        if let Some(schema) = &tool.schema
+            && let Err(problem) = schema.check(&call.input)
+        {
+            return self.failed(key, &format!("Error: invalid input for tool '{name}': {problem}"));
+        }
+        if self.family.options.middleware.wrap_tool_call {
+            return self.wrapped(tool, call, key).await;
+        }
+        self.call_tool(tool, call, key).await
+    }
+
+    /// Executes the tool itself; the host validates the input first where the tool has a validator of its own.
+    async fn call_tool(&self, tool: &Tool, call: &ToolCall, key: CallId) -> Ended {
+        let timed = tool.timeout.is_some();
+        let pending =
+            self.family.host.call(|id| Effect::Tool { id, run: self.key, call: key, tool: tool.index, timed });
+        let result = pending.id();
+        match pending.within(tool.timeout).await {
+            Timed::Answered(answer) => self.judge(answer, result, call, key),
+            Timed::TimedOut { .. } => {
+                let limit = tool.timeout.unwrap_or_default().as_millis();
+                self.failed(key, &format!("timed out after {limit} ms"))
+            }
+        }
+    }
+
+    /// Runs the onion of `wrapToolCall`, whose innermost `next()` executes the tool, as often as it is called.
+    async fn wrapped(&self, tool: &Tool, call: &ToolCall, key: CallId) -> Ended {
+        let host = &self.family.host;
+        if tool.schema.is_none() {
+            // Middleware never sees input that the tool would refuse.
+            let check = host.call(|id| Effect::Check { id, run: self.key, call: key, tool: tool.index });
+            let id = check.id();
+            let answer = check.await;
+            if answer.outcome.is_err() {
+                return self.judge(answer, id, call, key);
+            }
+        }
+        let onion = host.call(|id| Effect::WrapTool { id, run: self.key, call: key });
+        let wrap = onion.id();
+        let (sender, mut calls) = tokio::sync::mpsc::unbounded_channel();
+        self.family.wraps.borrow_mut().insert(wrap, sender);
+        let _registered = WrapRegistration { run: self, wrap };
+        let mut executions = FuturesUnordered::new();
+        let mut thrown = None;
+        tokio::pin!(onion);
+        let mut ended = loop {
+            tokio::select! {
+                biased;
+                answer = &mut onion => break self.judge(answer, wrap, call, key),
+                Some((index, execution)) = executions.next(), if !executions.is_empty() => {
+                    let Ended { result, is_error: _, thrown: threw } = execution;
+                    thrown = threw;
+                    host.emit(&Effect::WrapNext { run: self.key, wrap, index, result });
+                }
+                Some(index) = calls.recv() => {
+                    executions.push(async move { (index, self.call_tool(tool, call, key).await) });
+                }
+            }
+        };
+        // What the tool threw is what was thrown, though the middleware passed its failed result on.
+        if ended.is_error && ended.thrown.is_none() {
+            ended.thrown = thrown;
+        }
+        ended
+    }
+
+    fn judge(&self, answer: Answer, result: CallId, call: &ToolCall, key: CallId) -> Ended {
+        match answer.outcome {
+            Ok(is_error) => Ended { result, is_error: is_error == "true", thrown: None },
+            Err(HostError { kind: HostErrorKind::Invalid, message, .. }) => {
+                self.failed(key, &format!("Error: invalid input for tool '{}': {message}", call.name))
+            }
+            Err(HostError { kind: HostErrorKind::Thrown, name, message }) => Ended {
+                result: self.failed_result(key, &format!("Error: {message}")),
+                is_error: true,
+                thrown: Some(HookError { name, message }),
+            },
+        }
+    }
+
+    fn failed(&self, key: CallId, content: &str) -> Ended {
+        Ended { result: self.failed_result(key, content), is_error: true, thrown: None }
+    }
+
+    fn failed_result(&self, call: CallId, content: &str) -> CallId {
+        let key = self.family.host.reserve(1);
+        self.family.host.emit(&Effect::FailedResult { run: self.key, key, call, content });
+        key
+    }
+}
+
+/// Forgets an onion, however its call ends.
+struct WrapRegistration<'a> {
+    run: &'a Run,
+    wrap: CallId,
+}
+
+impl Drop for WrapRegistration<'_> {
+    fn drop(&mut self) {
+        self.run.family.wraps.borrow_mut().remove(&self.wrap);
+    }
+}

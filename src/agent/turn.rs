@@ -1,0 +1,121 @@
+//! The turns of a run: one model call each, and the calls that it made.
+
+use futures_util::StreamExt;
+use futures_util::stream;
+use tokio::time::Instant;
+
+use super::run::{Run, Stopped};
+use crate::event::{Event, Level};
+use crate::host::{Effect, MiddlewarePoint};
+use crate::model::{ModelAnswer, read_answer};
+use crate::types::{CallId, RunStopReason, StopReason, ToolCall};
+
+impl Run {
+    /// Turns until the model makes no more calls, or a limit is reached. The calls of the last turn are always run, so
+    /// that the conversation stays well formed.
+    pub(super) async fn turns(&self) -> Result<RunStopReason, Stopped> {
+        let mut turn = 0;
+        loop {
+            turn += 1;
+            let called = self.turn(turn).await?;
+            self.family.host.emit(&Effect::TurnOver { run: self.key });
+            let over_budget = self.max_total_tokens.is_some_and(|limit| self.usage.get().total() > limit);
+            let last = turn >= self.max_turns || over_budget;
+            if !called {
+                let goes_on = if last { self.steering_waits().await? } else { self.take_follow_ups().await? };
+                if !goes_on {
+                    return Ok(RunStopReason::Stop);
+                }
+            }
+            if last {
+                if over_budget {
+                    self.diagnose_budget();
+                }
+                return Ok(RunStopReason::MaxTurns);
+            }
+        }
+    }
+
+    /// One turn; returns whether the model made calls.
+    async fn turn(&self, turn: u32) -> Result<bool, Stopped> {
+        self.ready().await?;
+        self.tell(Event::TurnStart { turn });
+        self.take_steered().await?;
+        if self.family.options.middleware.before_model {
+            self.ask_middleware(MiddlewarePoint::BeforeModel, turn).await?;
+        }
+        let (message, answer) = self.call_model(turn).await?;
+        self.append(&answer.message, Some(message), None);
+        self.tell(Event::Message { message });
+        self.text.replace(answer.message.text);
+        let calls = answer.message.calls;
+        if !calls.is_empty() {
+            self.run_calls(&calls, message, turn).await?;
+        }
+        self.tell(Event::TurnEnd { turn, stop_reason: answer.stop_reason });
+        Ok(!calls.is_empty())
+    }
+
+    async fn call_model(&self, turn: u32) -> Result<(CallId, ModelAnswer), Stopped> {
+        let model = self.family.options.model_name.as_str();
+        self.tell(Event::ModelCallStart { turn, model });
+        let started = Instant::now();
+        let call = self.family.host.call(|id| Effect::Model { id, run: self.key, turn });
+        let message = call.id();
+        let answer = match self.answered(call).await {
+            Ok(json) => read_answer(&json).map_err(Stopped::from),
+            Err(stopped) => Err(stopped),
+        };
+        let duration_ms = milliseconds(started);
+        let (usage, error) = match &answer {
+            Ok(answer) => {
+                let mut sum = self.usage.get();
+                sum.add(answer.usage);
+                self.usage.set(sum);
+                (Some(answer.usage), None)
+            }
+            Err(Stopped::Cancelled) => (None, Some("aborted")),
+            Err(Stopped::Failed(failure)) => (None, Some(failure.thrown.message.as_str())),
+        };
+        self.tell(Event::ModelCallEnd { turn, model, duration_ms, usage, error });
+        answer.map(|answer| (message, answer))
+    }
+
+    /// Runs the calls of one message, so many at a time, and appends their results in call order.
+    async fn run_calls(&self, calls: &[ToolCall], message: CallId, turn: u32) -> Result<(), Stopped> {
+        let host = &self.family.host;
+        let first = host.reserve(calls.len() as u64);
+        host.emit(&Effect::Calls { run: self.key, message, first });
+        let keyed = || calls.iter().zip(first.0..).map(|(call, key)| (call, CallId(key)));
+        for (_, key) in keyed() {
+            self.tell(Event::ToolUse { call: key });
+        }
+        let mut results: Vec<(CallId, CallId)> = stream::iter(keyed())
+            .map(|(call, key)| async move { (key, self.tool_call(call, key, turn).await) })
+            .buffer_unordered(self.family.options.max_parallel_tools)
+            .collect()
+            .await;
+        results.sort_unstable_by_key(|(call, _)| *call);
+        let keys: Vec<CallId> = results.into_iter().map(|(_, result)| result).collect();
+        let place = self.session.conversation.borrow_mut().append_results();
+        host.emit(&Effect::AppendResults { run: self.key, keys: &keys, place });
+        if self.handle.cancel.is_cancelled() {
+            self.tell(Event::TurnEnd { turn, stop_reason: StopReason::ToolUse });
+            return Err(Stopped::Cancelled);
+        }
+        Ok(())
+    }
+
+    fn diagnose_budget(&self) {
+        let message = format!(
+            "the run stopped after {} tokens, over its maxTotalTokens of {}",
+            self.usage.get().total(),
+            self.max_total_tokens.unwrap_or_default()
+        );
+        self.family.diagnose(self.key, Level::Warning, "token_budget", &message, None);
+    }
+}
+
+pub(super) fn milliseconds(since: Instant) -> f64 {
+    since.elapsed().as_micros() as f64 / 1000.0
+}

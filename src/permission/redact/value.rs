@@ -1,0 +1,309 @@
+//! Where an assigned value begins and ends, and which values are plainly no secrets: `null`, `${TOKEN}`, `getToken()`.
+//! Knows nothing of the names that values are assigned to.
+
+use std::ops::Range;
+
+use super::MASK;
+
+/// What is known of an assignment when its value is read.
+pub(super) struct Context {
+    /// The text goes on behind its end.
+    pub(super) cut: bool,
+    /// White space surrounds the sign of assignment, or is it: code, YAML, prose, options of commands.
+    pub(super) spaced: bool,
+    /// An option of a command: `--password …`.
+    pub(super) option: bool,
+    /// The name ended in a quote: JSON, mostly.
+    pub(super) quoted_name: bool,
+    /// The quote directly in front of the name: `"X-Api-Key: …"`.
+    pub(super) enclosing_quote: Option<u8>,
+}
+
+pub(super) struct Value<'a> {
+    /// The first of the secrets.
+    pub(super) text: &'a str,
+    /// What to mask.
+    pub(super) secrets: Vec<Range<usize>>,
+    /// Where to go on.
+    pub(super) end: usize,
+    pub(super) quoted: bool,
+}
+
+/// Values that say nothing, types, and (behind white space) words that go on in a sentence.
+const PLAIN: [&str; 34] = [
+    "null", "none", "nil", "undefined", "true", "false", "string", "str", "&str", "number", "int", "integer", "bool",
+    "boolean", "any", "unknown", "void", "required", "optional", "empty", "missing", "invalid", "expired", "include",
+    "omit", "same-origin", "inherit", "bytes", "object", "never", "symbol", "option", "some", "default",
+];
+const PLAIN_BEHIND_SPACE: [&str; 26] = [
+    "to", "is", "are", "and", "or", "for", "flag", "the", "a", "an", "with", "in", "from", "if", "when", "as", "on",
+    "by", "was", "not", "must", "can", "will", "should", "has", "of",
+];
+/// Schemes of an Authorization header that a single word follows.
+const SINGLE_WORD_SCHEMES: [&str; 7] = ["bearer", "basic", "token", "apikey", "api-key", "negotiate", "bot"];
+/// And those that a list of parameters follows.
+const LIST_SCHEMES: [&str; 6] = ["digest", "aws4-hmac-sha256", "hmac", "hawk", "oauth", "signature"];
+
+/// How far behind a delimiter the next name's sign of assignment may be.
+const LONGEST_NEXT_NAME: usize = 48;
+
+/// The value at `from`, or none if there is none or it is plainly no secret. An unquoted one is read for `longest` bytes.
+pub(super) fn assigned<'a>(text: &'a str, from: usize, context: &Context, longest: usize) -> Option<Value<'a>> {
+    let value = single(text, from, context, longest);
+    // What looked like a value was a type: `token: string = "…"`.
+    let end = match &value {
+        Single::Secret(value) => value.end,
+        Single::Plain(end) => *end,
+        Single::Nothing => return None,
+    };
+    let behind = text.get(end..)?.trim_start_matches(' ');
+    let second = behind.strip_prefix("= ").filter(|_| context.spaced).map(|behind| text.len() - behind.len());
+    let second = second.map(|start| single(text, start, context, longest));
+    match (value, second) {
+        (Single::Secret(mut value), Some(Single::Secret(second))) => {
+            value.secrets.extend(second.secrets);
+            value.end = second.end;
+            Some(value)
+        }
+        (Single::Secret(value), _) | (_, Some(Single::Secret(value))) => Some(value),
+        _ => None,
+    }
+}
+
+enum Single<'a> {
+    Secret(Value<'a>),
+    /// A word that says nothing, up to there.
+    Plain(usize),
+    Nothing,
+}
+
+fn single<'a>(text: &'a str, from: usize, context: &Context, longest: usize) -> Single<'a> {
+    let mut at = skip_space(text, from, context);
+    let mut rest = text.get(at..).unwrap_or("");
+    let in_array = rest.starts_with('[') && !rest.starts_with(MASK) && (context.spaced || context.quoted_name);
+    if in_array {
+        at = skip_blank(text, at + 1);
+        rest = text.get(at..).unwrap_or("");
+    }
+    if let Some(quote) = Quote::opening(rest) {
+        return quoted_values(text, at, quote, in_array, context.cut).map_or(Single::Nothing, Single::Secret);
+    }
+    if in_array || rest.starts_with(MASK) || names_no_secret(rest, context) {
+        return Single::Nothing;
+    }
+    let end = at + unquoted_length(rest.as_bytes(), longest);
+    let Some(word) = text.get(at..end) else { return Single::Nothing };
+    if is_plain(word, context.spaced) || is_reference(word) {
+        return Single::Plain(end);
+    }
+    Single::Secret(Value { text: word, secrets: vec![at..end], end, quoted: false })
+}
+
+/// The value of a header at `from`. The scheme stays, and everything behind it goes.
+pub(super) fn header<'a>(text: &'a str, from: usize, context: &Context) -> Option<Value<'a>> {
+    let at = skip_space(text, from, context);
+    let rest = text.get(at..)?;
+    let whole = || assigned(text, from, context, usize::MAX);
+    if Quote::opening(rest).is_some() || context.quoted_name {
+        return whole();
+    }
+    let scheme = rest.get(..rest.bytes().take_while(|byte| is_word(*byte) || *byte == b'-').count())?;
+    let scheme_is = |known: &[&str]| known.iter().any(|known| scheme.eq_ignore_ascii_case(known));
+    let credentials = rest.get(scheme.len()..)?;
+    let start = at + scheme.len() + credentials.len() - credentials.trim_start_matches(' ').len();
+    if credentials.starts_with(' ') && scheme_is(&SINGLE_WORD_SCHEMES) {
+        return assigned(text, start, context, usize::MAX);
+    }
+    let is_list = credentials.starts_with(' ') && scheme_is(&LIST_SCHEMES);
+    let beginning = rest.as_bytes().get(..rest.len().min(LONGEST_NEXT_NAME)).unwrap_or_default();
+    let is_pairs = beginning.iter().take_while(|byte| !matches!(byte, b'\n' | b'\r' | b'"')).any(|byte| *byte == b'=');
+    if !is_list && !is_pairs {
+        return whole();
+    }
+    let start = if is_list { start } else { at };
+    let end = at + line_length(rest.as_bytes(), context.enclosing_quote);
+    let line = text.get(start..end).filter(|line| !line.starts_with(MASK))?;
+    Some(Value { text: line, secrets: vec![start..end], end, quoted: false })
+}
+
+/// A quoted value, or in an array all that follow one another.
+fn quoted_values<'a>(text: &'a str, at: usize, quote: Quote, in_array: bool, cut: bool) -> Option<Value<'a>> {
+    let mut quote = quote;
+    let mut start = at + quote.bytes();
+    let mut secrets = Vec::new();
+    let mut first = None;
+    loop {
+        let rest = text.get(start..)?;
+        let (length, closed) = quote.length(rest, cut);
+        let content = rest.get(..length)?;
+        if !(content.is_empty() || content == MASK || is_plain(content, false) || is_reference(content)) {
+            first = first.or(Some(content));
+            secrets.push(start..start + length);
+        }
+        let end = start + length;
+        let next = skip_blank(text, end + if closed { quote.backslashes + 1 } else { 0 });
+        let behind_comma = text.get(next..).and_then(|rest| rest.strip_prefix(',')).map(|_| skip_blank(text, next + 1));
+        let next_quote = behind_comma.and_then(|next| Some((next, Quote::opening(text.get(next..)?)?)));
+        match next_quote.filter(|_| in_array && closed) {
+            Some((next, opening)) => {
+                start = next + opening.bytes();
+                quote = opening;
+            }
+            None => return Some(Value { text: first?, secrets, end, quoted: true }),
+        }
+    }
+}
+
+/// A quote, with the backslashes that escape it in a text within a text.
+#[derive(Clone, Copy)]
+struct Quote {
+    mark: u8,
+    backslashes: usize,
+    /// `$'…'`, `b"…"`, `f'…'`: the letter in front.
+    prefix: usize,
+}
+
+impl Quote {
+    fn opening(rest: &str) -> Option<Quote> {
+        let bytes = rest.as_bytes();
+        let prefix = usize::from(matches!(bytes.first(), Some(b'$' | b'b' | b'f' | b'r' | b'u')));
+        let backslashes = bytes.iter().skip(prefix).take_while(|byte| **byte == b'\\').take(16).count();
+        let mark = *bytes.get(prefix + backslashes)?;
+        matches!(mark, b'"' | b'\'' | b'`').then_some(Quote { mark, backslashes, prefix })
+    }
+
+    fn bytes(self) -> usize {
+        self.prefix + self.backslashes + 1
+    }
+
+    /// How long the content is, and whether it is closed. What is not ends with its line, or with a text that was cut.
+    fn length(self, rest: &str, cut: bool) -> (usize, bool) {
+        let mut escapes = 0;
+        for (at, byte) in rest.bytes().enumerate() {
+            if byte == b'\\' {
+                escapes += 1;
+                continue;
+            }
+            let closes = escapes <= self.backslashes || (self.backslashes == 0 && escapes % 2 == 0);
+            if byte == self.mark && closes {
+                return (at - escapes.min(self.backslashes), true);
+            }
+            escapes = 0;
+        }
+        let line = if cut { None } else { rest.find(['\n', '\r']) };
+        (line.unwrap_or(rest.len()), false)
+    }
+}
+
+fn skip_space(text: &str, from: usize, context: &Context) -> usize {
+    let rest = text.get(from..).unwrap_or("");
+    let line = rest.trim_start_matches([' ', '\t']);
+    let below = rest.trim_start_matches([' ', '\t', '\r', '\n']);
+    // On the next line: only what cannot be a name of its own.
+    let skipped = if context.spaced && Quote::opening(below).is_some() { below } else { line };
+    from + rest.len() - skipped.len()
+}
+
+fn skip_blank(text: &str, from: usize) -> usize {
+    let rest = text.get(from..).unwrap_or("");
+    from + rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n']).len()
+}
+
+/// Whether an unquoted value begins like something that holds no secret itself.
+fn names_no_secret(rest: &str, context: &Context) -> bool {
+    let code = context.spaced || context.quoted_name;
+    (rest.starts_with(['{', '[', '(']) && code)
+        || (rest.starts_with('-') && context.option)
+        || is_reference_start(rest)
+}
+
+/// `$TOKEN`, `${TOKEN}`, `$(cat token)`, `{{ token }}`, `process.env.TOKEN`: where the secret is, not what it is.
+fn is_reference_start(rest: &str) -> bool {
+    let variable = rest.strip_prefix('$').is_some_and(|name| {
+        let word: &str = name.get(..name.bytes().take_while(|byte| is_word(*byte)).count()).unwrap_or("");
+        let behind = name.as_bytes().get(word.len());
+        let ends = behind.is_none_or(|byte| !byte.is_ascii_alphanumeric());
+        name.starts_with(['{', '(']) || (ends && !word.is_empty() && !word.bytes().any(|byte| byte.is_ascii_lowercase()))
+    });
+    let environment = ["process.env.", "os.environ", "os.getenv", "std::env", "env::var", "import.meta.env", "Deno.env"];
+    variable || rest.starts_with("{{") || environment.iter().any(|start| rest.starts_with(start))
+}
+
+/// Whether a quoted value is nothing but a reference.
+fn is_reference(content: &str) -> bool {
+    let name = |inner: &str| inner.bytes().all(|byte| is_word(byte) || b". -".contains(&byte));
+    let braces = content.strip_prefix("${").and_then(|inner| inner.strip_suffix('}'));
+    let doubled = content.trim_start_matches('$').strip_prefix("{{").and_then(|inner| inner.strip_suffix("}}"));
+    let variable = content.strip_prefix('$').is_some_and(|word| {
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+    });
+    let pointed = content.strip_prefix('<').and_then(|inner| inner.strip_suffix('>'));
+    variable || braces.is_some_and(name) || doubled.is_some_and(name) || pointed.is_some_and(name)
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+fn is_plain(word: &str, spaced: bool) -> bool {
+    let bare = word.trim_end_matches(['.', ';', ',', ')', '?', '|', '!']);
+    let known = |words: &[&str]| words.iter().any(|plain| bare.eq_ignore_ascii_case(plain));
+    bare.is_empty() || known(&PLAIN) || (spaced && (known(&PLAIN_BEHIND_SPACE) || is_call(bare)))
+}
+
+/// `getToken(`, `tokens[0]`, `this.next(`: code that makes the value.
+fn is_call(word: &str) -> bool {
+    let name = word.bytes().take_while(|byte| is_word(*byte) || b".:$?".contains(byte)).count();
+    let starts_a_name = word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
+    starts_a_name && matches!(word.as_bytes().get(name), Some(b'(' | b'['))
+}
+
+/// An unquoted value: to white space, or to a delimiter with which the value is really over. A delimiter inside a
+/// password is more likely than it seems, and masking too much costs less than half a password.
+fn unquoted_length(rest: &[u8], longest: usize) -> usize {
+    let mut at = 0;
+    while let Some(byte) = rest.get(at).filter(|_| at < longest) {
+        let over = match byte {
+            b' ' | b'\t' | b'\r' | b'\n' => true,
+            b'&' | b',' | b';' | b'|' | b')' | b']' | b'}' | b'"' | b'\'' | b'`' | b'<' | b'>' => {
+                ends_value(rest.get(at + 1..).unwrap_or_default())
+            }
+            b'\\' => match rest.get(at + 1) {
+                Some(b'n' | b'r' | b't') => ends_value(rest.get(at + 2..).unwrap_or_default()),
+                Some(b'"' | b'\'' | b'\\') | None => true,
+                Some(_) => false,
+            },
+            _ => false,
+        };
+        if over {
+            break;
+        }
+        at += 1;
+    }
+    at
+}
+
+/// Whether what follows a delimiter is the end, another delimiter, or the next name.
+fn ends_value(behind: &[u8]) -> bool {
+    let Some(first) = behind.first() else { return true };
+    if first.is_ascii_whitespace() || b"\"'`,;:)]}>&|\\.<".contains(first) {
+        return true;
+    }
+    let name = behind.iter().take(LONGEST_NEXT_NAME).take_while(|byte| is_word(**byte) || b".- %".contains(byte)).count();
+    name > 0 && matches!(behind.get(name), Some(b'=' | b':'))
+}
+
+/// A header's line: to the line's end, written out or escaped, or to the quote that encloses the header.
+fn line_length(rest: &[u8], enclosing_quote: Option<u8>) -> usize {
+    let mut at = 0;
+    while let Some(byte) = rest.get(at) {
+        let escaped_end = *byte == b'\\' && matches!(rest.get(at + 1), Some(b'n' | b'r'));
+        if matches!(byte, b'\n' | b'\r') || escaped_end || enclosing_quote == Some(*byte) {
+            break;
+        }
+        at += 1;
+    }
+    // The backslashes of an escaped quote stay with it.
+    let line = rest.get(..at).unwrap_or_default();
+    at - line.iter().rev().take_while(|byte| **byte == b'\\').count()
+}

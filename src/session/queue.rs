@@ -1,0 +1,74 @@
+//! Runs of one session are one after another, first come first served.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+use super::Conversation;
+
+/// One session of a family.
+pub struct Session {
+    id: String,
+    gate: std::sync::Arc<Semaphore>,
+    waiting: Cell<usize>,
+    idle: Notify,
+    pub conversation: RefCell<Conversation>,
+}
+
+/// A run's stay in its session: from when it lined up until it is dropped.
+pub struct Turn {
+    session: Rc<Session>,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Session {
+    pub fn new(id: String) -> Session {
+        Session {
+            id,
+            gate: std::sync::Arc::new(Semaphore::new(1)),
+            waiting: Cell::new(0),
+            idle: Notify::new(),
+            conversation: RefCell::default(),
+        }
+    }
+
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Lines up. The session is not idle from now on.
+    pub fn line_up(self: &Rc<Session>) -> Turn {
+        self.waiting.set(self.waiting.get() + 1);
+        Turn { session: self.clone(), permit: None }
+    }
+
+    /// Resolves when no run of the session is going or waiting.
+    pub async fn idle(&self) {
+        while self.waiting.get() > 0 {
+            self.idle.notified().await;
+        }
+    }
+
+    /// Whether nothing would be lost if the session were forgotten.
+    pub fn is_blank(&self) -> bool {
+        self.waiting.get() == 0 && self.conversation.borrow().messages() == 0
+    }
+}
+
+impl Turn {
+    /// Waits until the runs before it are over.
+    pub async fn begin(&mut self) {
+        self.permit = self.session.gate.clone().acquire_owned().await.ok();
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.permit = None;
+        self.session.waiting.set(self.session.waiting.get().saturating_sub(1));
+        if self.session.waiting.get() == 0 {
+            self.session.idle.notify_waiters();
+        }
+    }
+}

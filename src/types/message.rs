@@ -1,0 +1,196 @@
+//! What the core needs to know of a message: its outline. The message itself stays with the host, frozen.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    System,
+    User,
+    Assistant,
+    Tool,
+}
+
+/// One call that the model made.
+#[derive(Debug, Clone)]
+pub struct ToolCall {
+    pub id: String,
+    pub name: String,
+    /// JSON text, at most 100 levels deep.
+    pub input: Box<str>,
+    /// Why the input cannot be used at all; the host holds a placeholder in its place.
+    pub refused: Option<String>,
+}
+
+/// A message without its weight.
+#[derive(Debug, Clone)]
+pub struct MessageOutline {
+    pub role: Role,
+    /// The text of all text blocks.
+    pub text: String,
+    pub calls: Vec<ToolCall>,
+    /// Positions of text blocks that hold nothing.
+    pub empty_blocks: Vec<usize>,
+    /// How many blocks there are; a string counts as one.
+    pub blocks: usize,
+}
+
+impl MessageOutline {
+    /// A user message of one string.
+    pub fn user_text(empty: bool) -> MessageOutline {
+        MessageOutline {
+            role: Role::User,
+            text: String::new(),
+            calls: Vec::new(),
+            empty_blocks: if empty { vec![0] } else { Vec::new() },
+            blocks: 1,
+        }
+    }
+
+    /// Whether a request could send any of it.
+    pub fn says_something(&self) -> bool {
+        self.blocks > self.empty_blocks.len()
+    }
+}
+
+#[derive(Deserialize)]
+struct MessageWire<'a> {
+    #[serde(borrow)]
+    role: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+}
+
+/// All fields of all kinds of block: a tagged enum of serde would copy and lose the raw text.
+#[derive(Deserialize)]
+struct BlockWire<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    text: Option<&'a RawValue>,
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    name: Option<&'a RawValue>,
+    #[serde(borrow)]
+    input: Option<&'a RawValue>,
+    #[serde(borrow)]
+    content: Option<&'a RawValue>,
+    #[serde(borrow, rename = "mediaType")]
+    media_type: Option<&'a RawValue>,
+    #[serde(borrow)]
+    data: Option<&'a RawValue>,
+    #[serde(borrow)]
+    provider: Option<&'a RawValue>,
+}
+
+/// Reads the outline of a message.
+///
+/// # Errors
+/// A sentence that names the place (`content[0].type`) and what was expected there.
+pub fn outline(json: &str) -> Result<MessageOutline, String> {
+    let wire: MessageWire<'_> = serde_json::from_str(json).map_err(|_| "must be an object".to_string())?;
+    let role = match wire.role.as_deref() {
+        Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some("tool") => Role::Tool,
+        Some("system") => Role::System,
+        Some(other) => return Err(format!("role must be \"user\", \"assistant\" or \"tool\", got \"{}\"", cut(other))),
+        None => return Err("role is missing".to_string()),
+    };
+    let content = wire.content.ok_or("content is missing")?.get();
+    let mut message =
+        MessageOutline { role, text: String::new(), calls: Vec::new(), empty_blocks: Vec::new(), blocks: 0 };
+    if content.starts_with('"') {
+        message.text = serde_json::from_str(content).map_err(|error| format!("content: {error}"))?;
+        message.blocks = 1;
+        if message.text.is_empty() {
+            message.empty_blocks.push(0);
+        }
+        return Ok(message);
+    }
+    let blocks: Vec<&RawValue> =
+        serde_json::from_str(content).map_err(|_| "content must be a string or an array of blocks".to_string())?;
+    message.blocks = blocks.len();
+    for (index, block) in blocks.into_iter().enumerate() {
+        read_block(&mut message, index, block.get()).map_err(|problem| format!("content[{index}]{problem}"))?;
+    }
+    Ok(message)
+}
+
+fn read_block(message: &mut MessageOutline, index: usize, json: &str) -> Result<(), String> {
+    let block: BlockWire<'_> = serde_json::from_str(json).map_err(|_| " must be a block".to_string())?;
+    let assistant = message.role == Role::Assistant;
+    match block.kind.as_deref() {
+        Some("text") => {
+            let text = string(block.text, ".text")?;
+            if text.is_empty() {
+                message.empty_blocks.push(index);
+            }
+            message.text.push_str(&text);
+        }
+        Some("reasoning") => {
+            string(block.text, ".text")?;
+        }
+        Some("image") => {
+            string(block.media_type, ".mediaType")?;
+            string(block.data, ".data")?;
+        }
+        Some("tool_call") if assistant => {
+            let id = non_empty(block.id, ".id")?;
+            let name = non_empty(block.name, ".name")?;
+            if message.calls.iter().any(|call| call.id == id) {
+                return Err(format!(".id \"{}\" is the id of an earlier call of the same message", cut(&id)));
+            }
+            let (input, refused) = match block.input {
+                Some(input) => (input.get().into(), None),
+                None => ("null".into(), Some("input is missing".to_string())),
+            };
+            message.calls.push(ToolCall { id, name, input, refused });
+        }
+        Some("tool_result") if !assistant => {
+            non_empty(block.id, ".id")?;
+            if block.content.is_none() {
+                return Err(".content is missing".to_string());
+            }
+        }
+        Some("native") => {
+            string(block.provider, ".provider")?;
+        }
+        Some("compaction") => {}
+        Some(kind @ ("tool_call" | "tool_result")) => {
+            return Err(format!(".type \"{kind}\" cannot be in a message of this role"));
+        }
+        Some(other) => {
+            return Err(format!(
+                ".type must be one of text, reasoning, image, tool_call, tool_result, native, compaction, got \"{}\"",
+                cut(other)
+            ));
+        }
+        None => return Err(".type is missing".to_string()),
+    }
+    Ok(())
+}
+
+fn string(value: Option<&RawValue>, field: &str) -> Result<String, String> {
+    let value = value.ok_or_else(|| format!("{field} is missing"))?;
+    serde_json::from_str(value.get()).map_err(|_| format!("{field} must be a string"))
+}
+
+fn non_empty(value: Option<&RawValue>, field: &str) -> Result<String, String> {
+    let text = string(value, field)?;
+    if text.is_empty() { Err(format!("{field} must not be empty")) } else { Ok(text) }
+}
+
+/// The start of foreign text, for an error message.
+fn cut(text: &str) -> String {
+    text.chars().take(60).collect()
+}
+
+#[cfg(test)]
+#[path = "message_test.rs"]
+mod tests;
