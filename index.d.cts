@@ -1,5 +1,5 @@
-// The types of lite-agent for hosts that compile to CommonJS: `require()` gives them the very module that `import` does.
-// Declares nothing of its own, so that both kinds of host share one set of types; a test keeps the list complete.
+// The types of lite-agent for hosts that compile to CommonJS: `require()` gives them the very module that `import`
+// does. Declares nothing of its own, so that both kinds of host share one set of types; a test keeps the list complete.
 
 import type * as api from "./index.js" with { "resolution-mode": "import" };
 

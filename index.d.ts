@@ -43,13 +43,7 @@ export type NativeBlock = { type: "native"; provider: string; data: unknown };
 /** A provider-side summary that replaced earlier turns. */
 export type CompactionBlock = { type: "compaction"; content: string | null };
 export type ContentBlock =
-  | TextBlock
-  | ReasoningBlock
-  | ImageBlock
-  | ToolCallBlock
-  | ToolResultBlock
-  | NativeBlock
-  | CompactionBlock;
+  TextBlock | ReasoningBlock | ImageBlock | ToolCallBlock | ToolResultBlock | NativeBlock | CompactionBlock;
 
 export type Message = { role: Role; content: string | ContentBlock[] };
 export type AssistantMessage = { role: "assistant"; content: ContentBlock[] };
@@ -77,7 +71,7 @@ export type RunStopReason = "stop" | "aborted" | "max_turns";
 
 /** A text block. Throws `TypeError` unless `text` is a string. */
 export function textBlock(text: string): TextBlock;
-/** The result of a tool call. Throws `TypeError` for arguments of the wrong type. `isError` is left out when not given. */
+/** A tool call's result; `isError` is left out when not given. Throws `TypeError` for arguments of the wrong type. */
 export function toolResultBlock(id: string, content: ToolContent, isError?: boolean): ToolResultBlock;
 export function isTextBlock(block: ContentBlock): block is TextBlock;
 export function isToolCallBlock(block: ContentBlock): block is ToolCallBlock;
@@ -145,7 +139,7 @@ export type AnthropicOptions = {
 export type OpenAIOptions = AnthropicOptions;
 /** Anthropic's Messages API. Not available yet. */
 export function anthropic(options?: AnthropicOptions): ModelProvider;
-/** OpenAI Chat Completions and every endpoint that speaks it (Ollama, vLLM, LM Studio, llama.cpp). Not available yet. */
+/** OpenAI Chat Completions and all that speak it (Ollama, vLLM, LM Studio, llama.cpp). Not available yet. */
 export function openai(options?: OpenAIOptions): ModelProvider;
 /** Bridge a model of Vercel's AI SDK (LanguageModelV2 and later). Not available yet. */
 export function aiSdk(model: unknown): ModelProvider;
@@ -350,7 +344,10 @@ export interface HookEventMap {
   "compact:end": HookIdentity & HookCompaction & HookEnd & { readonly event: "compact:end"; readonly after: number };
 }
 export type HookEvent = HookEventMap[HookName];
-/** What it returns is ignored, what it throws is reported as a diagnostic `hook_failed`. `signal` aborts at the deadline. */
+/**
+ * What it returns is ignored, what it throws is reported as a diagnostic `hook_failed`. `signal` aborts at the
+ * deadline, that of a start event also when the run is cancelled.
+ */
 export type HookHandler<N extends HookName> = (
   event: HookEventMap[N],
   context: { readonly signal: AbortSignal },
@@ -415,7 +412,10 @@ export interface BackgroundCompletion {
   awaitIdle?: false | undefined;
 }
 
-/** One event of a run's stream. `agentId` is there when a child sent it. `done` is the last of every stream that does not throw. */
+/**
+ * One event of a run's stream. `agentId` is there when a child sent it. `done` is the last of every stream that does
+ * not throw.
+ */
 export type AgentEvent = { agentId?: string | undefined } & (
   | { type: "turn_start"; turn: number }
   | {
@@ -505,10 +505,7 @@ export class AgentError extends Error {
 }
 /** Code `provider_error`. `status` is the HTTP status, where there was one. */
 export class ProviderError extends AgentError {
-  constructor(
-    message: string,
-    options?: { code?: string | undefined; cause?: unknown; status?: number | undefined },
-  );
+  constructor(message: string, options?: { code?: string | undefined; cause?: unknown; status?: number | undefined });
   readonly status?: number | undefined;
 }
 /** Code `tool_error`. */
@@ -761,14 +758,19 @@ export interface Middleware {
   afterAgent?: ((context: AgentContext) => void | Promise<void>) | undefined;
   beforeModel?: ((context: AgentContext) => void | Promise<void>) | undefined;
   wrapModelCall?:
-    | ((context: AgentContext, next: () => AsyncIterable<ModelChunk>) => AsyncIterable<ModelChunk>)
-    | undefined;
+    ((context: AgentContext, next: () => AsyncIterable<ModelChunk>) => AsyncIterable<ModelChunk>) | undefined;
   wrapToolCall?: ((context: ToolCallContext, next: () => Promise<ToolResult>) => Promise<ToolResult>) | undefined;
 }
-/** Retry transient provider failures that happen before anything was streamed. */
+/**
+ * Retry transient provider failures that happen before anything was streamed. Throws {@link ConfigError} for a value
+ * that is no integer in range.
+ */
 export function retry(options?: {
+  /** In all, the first included: 1 to 100. Default 3. */
   attempts?: number | undefined;
+  /** Before the second attempt; doubled for each one after it. Default 500. */
   baseDelayMs?: number | undefined;
+  /** Default 30_000. */
   maxDelayMs?: number | undefined;
 }): Middleware;
 
@@ -781,12 +783,7 @@ export type CompactResult = {
   after?: number | undefined;
 };
 export interface Compactor {
-  maybeCompact(
-    messages: Message[],
-    usage: Usage,
-    instructions?: string,
-    signal?: AbortSignal,
-  ): Promise<CompactResult>;
+  maybeCompact(messages: Message[], usage: Usage, instructions?: string, signal?: AbortSignal): Promise<CompactResult>;
 }
 /** Not available yet. */
 export function estimateTokens(messages: Message[]): number;
@@ -807,7 +804,10 @@ export class SteerController {
 // ---------------------------------------------------------------------------------------------------------------
 
 export interface CreateLiteAgentConfig<O = unknown> {
-  /** A provider, or (not available yet) "anthropic:<model>", "openai:<model>", "ollama:<model>". Exactly one of model and models. */
+  /**
+   * A provider, or (not available yet) "anthropic:<model>", "openai:<model>", "ollama:<model>". Exactly one of model
+   * and models.
+   */
   model?: ModelProvider | string | undefined;
   /** Default: the name in a string model, else model.id. */
   modelName?: string | undefined;
@@ -923,7 +923,10 @@ export type RunOptions = {
   steer?: SteerController | undefined;
   /** Over the config's. */
   maxTurns?: number | undefined;
-  /** Input and output tokens of the run together; over it the run stops like at maxTurns, with a `token_budget` diagnostic. */
+  /**
+   * Input and output tokens of the run together; over it the run stops like at maxTurns, with a `token_budget`
+   * diagnostic.
+   */
   maxTotalTokens?: number | undefined;
 };
 

@@ -11,6 +11,8 @@ import { z } from "zod";
 
 import { ConfigError, createLiteAgent, fakeProvider, tool } from "../index.js";
 
+const silent = () => fakeProvider([{ message: { role: "assistant", content: [{ type: "text", text: "done" }] } }]);
+
 /** A model that calls `x` with each of the inputs in one turn, and then stops. */
 function calling(inputs, requests) {
   const calls = inputs.map((input, index) => ({ type: "tool_call", id: `call_${index}`, name: "x", input }));
@@ -37,11 +39,13 @@ async function call(schema, inputs, options) {
   }, options);
   const agent = createLiteAgent({ model: calling(inputs, requests), workdir: tmpdir(), tools: [made] });
   const ended = [];
+  const seen = [];
+  agent.hook("tool:start", ({ call: { input } }) => seen.push(input));
   agent.hook("tool:end", ({ call: { id }, status }) => ended.push([id, status]));
   const { messages } = await agent.send("go");
   await agent.close();
   const results = messages.find(({ role, content }) => role === "user" && Array.isArray(content) && content[0]?.type === "tool_result").content;
-  return { executed, results, parameters: requests[0].tools[0].parameters, ended: new Map(ended) };
+  return { executed, results, parameters: requests[0].tools[0].parameters, ended: new Map(ended), seen, messages };
 }
 
 function assertRefused(result, field) {
@@ -75,7 +79,7 @@ describe("a tool with a Standard Schema", () => {
     });
 
     it(`of ${vendor} fails on invalid input, names the field and does not execute`, async () => {
-      const { executed, results, ended } = await call(schema, [{ path: 3 }, {}, { path: "p", options: [{ count: "x" }] }, []]);
+      const { executed, results, ended } = await call(schema, [{ path: 3 }, {}, { path: "p", options: [{ count: "x" }] }, "p"]);
       assert.deepEqual(executed, []);
       ["path", "path", "options.0.count", "input"].forEach((field, index) => assertRefused(results[index], field));
       assert.deepEqual([...ended.values()], Array(4).fill("failed"));
@@ -84,8 +88,10 @@ describe("a tool with a Standard Schema", () => {
 
   it("executes what a transform made, though hooks and the conversation hold the model's input", async () => {
     const schema = z.object({ path: z.string().transform((path) => path.toUpperCase()) });
-    const { executed } = await call(schema, [{ path: "p" }]);
+    const { executed, seen, messages } = await call(schema, [{ path: "p" }]);
     assert.deepEqual(executed, [{ path: "P" }]);
+    assert.deepEqual(seen, [{ path: "p" }]);
+    assert.deepEqual(messages.find(({ role }) => role === "assistant").content[0].input, { path: "p" });
   });
 
   it("validates asynchronously", async () => {
@@ -107,7 +113,7 @@ describe("a tool with a Standard Schema", () => {
     const bare = v.object({ path: v.string() });
     const jsonSchema = { type: "object", properties: { path: { type: "string" } } };
     assert.throws(() => createLiteAgent({
-      model: fakeProvider([]),
+      model: silent(),
       workdir: tmpdir(),
       tools: [{ name: "x", description: "", schema: bare, execute: () => "" }],
     }), (error) => error instanceof ConfigError && /zod 4\.2.*toStandardJsonSchema.*jsonSchema/.test(error.message));
@@ -145,7 +151,7 @@ describe("a tool with a plain JSON Schema", () => {
 
   it("that is wrong, or refers to another document, is a ConfigError that says where", () => {
     const make = (properties) => () => createLiteAgent({
-      model: fakeProvider([]),
+      model: silent(),
       workdir: tmpdir(),
       tools: [tool("x", "", { type: "object", properties }, () => "")],
     });

@@ -16,30 +16,7 @@ function deepFreeze(value) {
   return Object.freeze(value);
 }
 
-/** A handler's context whose signal is made when it is first read. */
-class LazyContext {
-  #runSignal;
-  #controller = undefined;
-  #signal = undefined;
-
-  constructor(runSignal) {
-    this.#runSignal = runSignal;
-  }
-
-  get signal() {
-    if (this.#signal === undefined) {
-      this.#controller = new AbortController();
-      this.#signal = AbortSignal.any([this.#runSignal, this.#controller.signal]);
-    }
-    return this.#signal;
-  }
-
-  expire(reason) {
-    this.#controller?.abort(reason);
-  }
-}
-
-/** A handler's context whose signal is there from the start. */
+/** A handler's context whose signal follows its deadline and its run: the way that the platform offers. */
 class EagerContext {
   #controller = new AbortController();
   signal;
@@ -50,6 +27,27 @@ class EagerContext {
 
   expire(reason) {
     this.#controller.abort(reason);
+  }
+
+  /** The run was cancelled: the combined signal knows it already. */
+  follow() {}
+}
+
+/** A handler's context whose signal is made when it is first read, and is told of the run's cancellation. */
+class LazyContext {
+  #controller = undefined;
+
+  get signal() {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  expire(reason) {
+    this.#controller?.abort(reason);
+  }
+
+  follow(runSignal) {
+    this.expire(runSignal.reason);
   }
 }
 
@@ -63,7 +61,7 @@ export class PlainHooks {
 
   /**
    * @param {{ tuned?: boolean }} [options] tuned: the event is not copied (it is taken to be frozen already), and
-   *   signals are made when a handler reads them
+   *   signals are made when a handler reads them, without AbortSignal.any
    */
   constructor({ tuned = false } = {}) {
     this.#tuned = tuned;
@@ -103,7 +101,7 @@ export class PlainHooks {
 
   #invoke({ handler, timeoutMs }, frozen, runSignal) {
     return new Promise((resolve) => {
-      const context = this.#tuned ? new LazyContext(runSignal) : new EagerContext(runSignal);
+      const context = this.#tuned ? new LazyContext() : new EagerContext(runSignal);
       const frame = { active: true };
       const settle = (failure) => {
         if (!frame.active) return;
@@ -112,7 +110,10 @@ export class PlainHooks {
         runSignal.removeEventListener("abort", abandon);
         resolve(failure);
       };
-      const abandon = () => settle(undefined);
+      const abandon = () => {
+        if (frame.active) context.follow(runSignal);
+        settle(undefined);
+      };
       const timer = setTimeout(() => {
         context.expire(new DOMException(`the hook took over ${timeoutMs} ms`, "TimeoutError"));
         settle({ reason: "timeout", message: `it had not settled after ${timeoutMs} ms` });

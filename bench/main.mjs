@@ -12,7 +12,7 @@ import { printHeading, printRow } from "./table.mjs";
 const SECTIONS = {
   dispatch: {
     title: "Hook dispatch, a handler",
-    explanation: "plain: the same promises in plain JavaScript · tuned: that without its copy, with signals made on demand",
+    explanation: "plain: the same promises in plain JavaScript · tuned: without its copy, signals made on demand",
     rows: dispatchRows,
   },
   runs: {

@@ -1,11 +1,17 @@
 // How everything here is timed: variants take turns, round after round, so that a slow moment of the machine meets all
 // of them alike; what counts is the median. Knows nothing of agents.
+import { setImmediate as eventLoopTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 setFlagsFromString("--expose-gc");
-/** Collects garbage now: what one batch left behind must not be paid for by the next. */
 const collectGarbage = runInNewContext("gc");
+
+/** What one batch left behind, garbage and the finalizers of it (abort signals have some), is not the next one's. */
+async function settle() {
+  collectGarbage();
+  for (let turn = 0; turn < 3; turn += 1) await eventLoopTurn();
+}
 
 /** @param {number[]} values */
 export function median(values) {
@@ -47,7 +53,7 @@ export async function takeTurns(variants, pace) {
     for (const name of round % 2 === 0 ? names : [...names].reverse()) {
       const variant = variants[name];
       const prepared = await variant.prepare?.();
-      collectGarbage();
+      await settle();
       const start = performance.now();
       const returned = await variant.batch(prepared);
       const microseconds = (performance.now() - start) * 1000;

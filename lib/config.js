@@ -1,5 +1,5 @@
-// What createLiteAgent, query and runs accept as options: unknown, ill-typed, out of range and not available yet are told
-// apart here, synchronously, by name. Looks at files only to see that they are there; never reads one.
+// What createLiteAgent, query and runs accept as options: unknown, ill-typed, out of range and not available yet are
+// told apart here, synchronously, by name. Looks at files only to see that they are there; never reads one.
 
 import { lstatSync, statSync } from "node:fs";
 import { homedir } from "node:os";
@@ -75,7 +75,8 @@ function model(name, value) {
 function toolChoice(name, value) {
   if (typeof value !== "object" || value === null) return oneOf(["auto", "none", "required"])(name, value);
   for (const key of Object.keys(value)) {
-    if (key !== "tool") throw new ConfigError(`${name} has the unknown property "${key}"; an object is { tool: "<name>" }`);
+    if (key === "tool") continue;
+    throw new ConfigError(`${name} has the unknown property "${key}"; as an object it is { tool: "<name>" }`);
   }
   return Object.freeze({ tool: filledText(`${name}.tool`, value.tool) });
 }
@@ -104,7 +105,9 @@ function directory(name, value) {
   try {
     found = statSync(path, { throwIfNoEntry: false });
   } catch (cause) {
-    throw new ConfigError(`${name} must be a directory that can be reached, got "${path}": ${cause.message}`, { cause });
+    throw new ConfigError(`${name} must be a directory that can be reached, got ${shown(path)}: ${cause.message}`, {
+      cause,
+    });
   }
   if (found === undefined) throw new ConfigError(`${name} must be an existing directory, but "${path}" does not exist`);
   if (!found.isDirectory()) throw new ConfigError(`${name} must be a directory, but "${path}" is something else`);
@@ -211,7 +214,8 @@ const NO_RUN_OPTIONS = Object.freeze({});
  */
 export function checkConfig(config, { query }) {
   if (typeof config !== "object" || config === null || Array.isArray(config)) {
-    throw new TypeError(`${query ? "query: the options" : "createLiteAgent: the config"} must be an object, got ${kindOf(config)}`);
+    const what = query ? "query: the options" : "createLiteAgent: the config";
+    throw new TypeError(`${what} must be an object, got ${kindOf(config)}`);
   }
   const given = apply(query ? QUERY_RULES : AGENT_RULES, config);
   if (given.model === undefined) {
@@ -269,7 +273,9 @@ export function checkRunOptions(options) {
   return apply(RUN_RULES, options);
 }
 
+/** @returns {Record<string, any>} what was given, each as its rule has it */
 function apply(rules, options) {
+  /** @type {Record<string, any>} */
   const given = {};
   for (const name of Object.keys(options)) {
     const rule = rules[name];

@@ -17,15 +17,16 @@ export class Conversation {
     }
     const last = this.view.at(-1);
     const content = Object.freeze([...blocks(last), ...blocks(sent)]);
-    this.view[this.view.length - 1] = Object.freeze({ role: last.role, content });
+    // Results in a message of the role `tool` join the user's side.
+    const role = last.role === "assistant" ? "assistant" : "user";
+    this.view[this.view.length - 1] = Object.freeze({ role, content });
   }
 }
 
 function forRequest(message, leaveOut) {
-  const role = message.role === "tool" ? "user" : message.role;
-  if (leaveOut === undefined) return role === message.role ? message : Object.freeze({ role, content: message.content });
+  if (leaveOut === undefined) return message;
   const content = message.content.filter((_block, index) => !leaveOut.includes(index));
-  return Object.freeze({ role, content: Object.freeze(content) });
+  return Object.freeze({ role: message.role, content: Object.freeze(content) });
 }
 
 function blocks({ content }) {

@@ -1,13 +1,15 @@
 // The error classes of the public API, each with a stable code. Errors of the core cross the bridge as data and become
 // instances here. Knows nothing of who throws them.
 
+const DEFAULT_CODE = Symbol("the code of the class");
+
 /** The base of every error that this package throws itself. */
 export class AgentError extends Error {
   /** @param {string} message @param {{ code?: string, cause?: unknown }} [options] */
   constructor(message, options) {
     // `cause: undefined` means no cause: an own property of that value would show in every inspection.
     super(message, options?.cause === undefined ? undefined : { cause: options.cause });
-    this.code = options?.code ?? this.constructor.defaultCode ?? AgentError.defaultCode;
+    this.code = options?.code ?? this[DEFAULT_CODE];
   }
 }
 
@@ -46,25 +48,27 @@ export class CheckpointConflictError extends AgentError {
   }
 }
 
-const CLASSES = new Map([
-  ["agent_error", AgentError],
-  ["provider_error", ProviderError],
-  ["tool_error", ToolError],
-  ["codec_error", CodecError],
-  ["aborted", AbortError],
-  ["reentrancy", ReentrancyError],
-  ["closed", ClosedError],
-  ["config_error", ConfigError],
-  ["sandbox_error", SandboxError],
-  ["checkpoint_conflict", CheckpointConflictError],
-]);
+const CLASSES = new Map(
+  /** @type {[string, any][]} */ ([
+    ["agent_error", AgentError],
+    ["provider_error", ProviderError],
+    ["tool_error", ToolError],
+    ["codec_error", CodecError],
+    ["aborted", AbortError],
+    ["reentrancy", ReentrancyError],
+    ["closed", ClosedError],
+    ["config_error", ConfigError],
+    ["sandbox_error", SandboxError],
+    ["checkpoint_conflict", CheckpointConflictError],
+  ]),
+);
 
 for (const [code, errorClass] of CLASSES) {
-  // On the prototype and not enumerable, as the language's own errors have it: the stack then begins with the name.
+  // On the prototype and not enumerable, as the language's own errors have it: the stack then begins with the name, and
+  // the classes that a host derives inherit both.
   const name = { value: errorClass.name, writable: true, configurable: true };
   Object.defineProperty(errorClass.prototype, "name", name);
-  // Inherited by the classes that a host derives.
-  Object.defineProperty(errorClass, "defaultCode", { value: code });
+  Object.defineProperty(errorClass.prototype, DEFAULT_CODE, { value: code });
 }
 
 /**

@@ -9,6 +9,10 @@ import { describeThrown } from "./thrown.js";
 /** Families that have something going on, by number: nothing else is reached by a wake. */
 const active = new Map();
 let lastNumber = 0;
+let redactionIsWarm = false;
+
+/** The queue lets go of effects that were performed, so many at a time. */
+const DONE_EFFECTS_KEPT = 64;
 
 // At module load, so that wakes come in no caller's async context.
 const waker = native.createWaker((number) => {
@@ -38,6 +42,8 @@ export class Family {
     this.listeners = [];
     this.failure = null;
     this.queue = [];
+    /** Position of the effect that is being performed. */
+    this.performing = -1;
     this.draining = false;
     this.lastRun = 0;
     this.lastOperation = 0;
@@ -126,6 +132,11 @@ export class Family {
       throw asPublicError(error);
     }
     this.handlers.set(id, handler);
+    if (!redactionIsWarm) {
+      // Its patterns take over a millisecond to compile: on another thread, before the first failure is reported.
+      redactionIsWarm = true;
+      native.warmUpRedaction();
+    }
     return id;
   }
 
@@ -199,25 +210,28 @@ export class Family {
     this.draining = true;
     try {
       // The queue grows while it is drained: performing an effect may enter the core again.
-      for (let next = 0; next < this.queue.length; next += 1) {
-        const effect = this.queue[next];
-        if (next === 63) {
-          this.queue.splice(0, 64);
-          next = -1;
+      for (this.performing = 0; this.performing < this.queue.length; this.performing += 1) {
+        if (this.performing === DONE_EFFECTS_KEPT) {
+          this.queue.splice(0, DONE_EFFECTS_KEPT);
+          this.performing = 0;
         }
+        const effect = this.queue[this.performing];
         if (effect !== null) this.#perform(effect);
       }
     } finally {
       this.queue.length = 0;
+      this.performing = -1;
       this.draining = false;
     }
   }
 
   #unqueue(id) {
-    const index = this.queue.findIndex((effect) => effect !== null && effect.id === id && effect.t !== "abort");
-    if (index < 0 || this.pending.has(id)) return false;
-    this.queue[index] = null;
-    return true;
+    for (let index = this.performing + 1; index < this.queue.length; index += 1) {
+      if (this.queue[index]?.id !== id) continue;
+      this.queue[index] = null;
+      return true;
+    }
+    return false;
   }
 
   #perform(effect) {

@@ -10,6 +10,7 @@ export class TooDeepError extends Error {
   constructor() {
     super(`nested more than ${MAX_DEPTH} levels deep`);
     this.name = "TooDeepError";
+    tooDeep.add(this);
   }
 }
 
@@ -18,7 +19,20 @@ export class NotJsonError extends Error {
   constructor(what) {
     super(`not JSON: it holds ${what}`);
     this.name = "NotJsonError";
+    notJson.add(this);
   }
+}
+
+// Told apart without touching what host code threw: a proxy may throw when it is looked at.
+const tooDeep = new WeakSet();
+const notJson = new WeakSet();
+
+export function isTooDeep(error) {
+  return tooDeep.has(error);
+}
+
+export function isNotJson(error) {
+  return notJson.has(error);
 }
 
 /**

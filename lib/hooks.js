@@ -31,8 +31,8 @@ function hookEvent(run, make) {
   if (make.status !== undefined) event.status = make.status;
   if (make.result !== undefined) event.result = run.values.get(make.result);
   if (make.runResult !== undefined) {
-    Object.freeze(make.runResult.usage);
-    event.result = Object.freeze(make.runResult);
+    const { usage, stopReason } = make.runResult;
+    event.result = Object.freeze({ text: run.text, usage: Object.freeze(usage), stopReason });
   }
   if (make.error !== undefined) event.error = Object.freeze(make.error);
   if (make.durationMs !== undefined) event.durationMs = make.durationMs;

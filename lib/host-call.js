@@ -6,8 +6,12 @@ import { invoke } from "./invoke.js";
 export class Invalid {
   constructor(problem) {
     this.problem = problem;
+    invalid.add(this);
   }
 }
+
+/** Told apart without touching what host code returned: a proxy may throw when it is looked at. */
+const invalid = new WeakSet();
 
 /**
  * @param {number} id the call of the core
@@ -26,7 +30,7 @@ export function callHost(family, run, id, { frame, lazy, timed, callback, conclu
     // Host code that was given up may settle whenever it likes: it was observed, and that is all.
     if (going && !family.pending.delete(id)) return;
     over?.();
-    if (!threw && value instanceof Invalid) {
+    if (!threw && invalid.has(value)) {
       family.refuse(id, value.problem);
       return;
     }

@@ -17,8 +17,13 @@ export function textBlock(text) {
   return { type: "text", text: expectString(text, "text") };
 }
 
-/** @param {string} id of the call @param {string | object[]} content @param {boolean} [isError] left out when not given */
+/**
+ * @param {string} id of the call
+ * @param {string | object[]} content
+ * @param {boolean} [isError] left out when not given
+ */
 export function toolResultBlock(id, content, isError) {
+  /** @type {Record<string, unknown>} */
   const block = { type: "tool_result", id: expectFilled(id, "id"), content };
   if (typeof content !== "string" && !Array.isArray(content)) {
     throw new TypeError(`content must be a string or an array of text and image blocks, got ${kindOf(content)}`);
@@ -97,6 +102,7 @@ function copyContent(content, place, allowed) {
   return copyBlocks(content, place, allowed);
 }
 
+/** @returns {readonly object[]} */
 function copyBlocks(blocks, place, allowed) {
   const copies = [];
   for (let index = 0; index < blocks.length; index += 1) {
@@ -119,6 +125,7 @@ const COPY_BLOCK = {
   text: (block, place) => ({ type: "text", text: expectFilled(block.text, `${place}.text`) }),
   reasoning(block, place) {
     // The text may be empty: some providers hand out the signature alone.
+    /** @type {Record<string, string>} */
     const copy = { type: "reasoning", text: expectString(block.text, `${place}.text`) };
     const { signature } = block;
     if (signature !== undefined) copy.signature = expectString(signature, `${place}.signature`);
@@ -136,6 +143,7 @@ const COPY_BLOCK = {
     input: copyJson(block.input, `${place}.input`),
   }),
   tool_result(block, place) {
+    /** @type {Record<string, unknown>} */
     const copy = {
       type: "tool_result",
       id: expectFilled(block.id, `${place}.id`),
@@ -189,7 +197,9 @@ function checkConversation(messages, name) {
     for (const [position, { type, id }] of content.entries()) {
       const where = `${place}.content[${position}]`;
       if (type === "tool_call") {
-        if (open.has(id)) throw new TypeError(`${where}.id ${quote(id)} is the id of an earlier call of the same message`);
+        if (open.has(id)) {
+          throw new TypeError(`${where}.id ${quote(id)} is the id of an earlier call of the same message`);
+        }
         open.set(id, where);
       } else if (type === "tool_result" && !open.delete(id)) {
         throw new TypeError(`${where}.id ${quote(id)} answers no call that waits for its result`);
@@ -197,7 +207,8 @@ function checkConversation(messages, name) {
     }
   }
   if (messages.at(-1).role === "assistant") {
-    throw new TypeError(`${name}[${messages.length - 1}] must not be an assistant message: the last one is what the model answers`);
+    const place = `${name}[${messages.length - 1}]`;
+    throw new TypeError(`${place} must not be an assistant message: the last one is what the model answers`);
   }
   expectAnswered(open, `${name} ends before`);
 }

@@ -10,11 +10,13 @@ export class AgentContext {
   #run;
   #lazy;
   #messages;
+  #touched;
 
   constructor(run, turn, lazy, messages) {
     this.#run = run;
     this.#lazy = lazy;
     this.#messages = messages;
+    this.#touched = messages !== undefined;
     this.sessionId = run.sessionId;
     this.turn = turn;
     this.state = run.state;
@@ -27,12 +29,18 @@ export class AgentContext {
 
   /** A copy of its own, made when somebody looks. */
   get messages() {
-    this.#messages ??= this.#run.conversation.view.slice();
+    if (!this.#touched) this.messages = this.#run.conversation.view.slice();
     return this.#messages;
   }
 
   set messages(messages) {
+    this.#touched = true;
     this.#messages = messages;
+  }
+
+  /** Whether middleware looked at the messages, and so may have changed them. */
+  get hasOwnMessages() {
+    return this.#touched;
   }
 }
 
@@ -51,7 +59,8 @@ export function sortMiddleware(use) {
   return {
     beforeAgent: having("beforeAgent"),
     beforeModel: having("beforeModel"),
-    afterAgent: having("afterAgent"),
+    // An onion: what came in first goes out last.
+    afterAgent: having("afterAgent").reverse(),
     wrapModelCall: having("wrapModelCall"),
     wrapToolCall: having("wrapToolCall"),
   };
@@ -69,7 +78,7 @@ export function performMiddleware(family, run, { id, point, turn }) {
     timed: false,
     callback: () => askAll(family.parts.middleware[name], name, context),
     conclude() {
-      if (point === "before_model") run.setRequestMessages(context.messages);
+      if (point === "before_model" && context.hasOwnMessages) run.setRequestMessages(context.messages);
       return "";
     },
   });

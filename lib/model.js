@@ -2,7 +2,7 @@
 // or of what went wrong. A provider is foreign code: what it yields is checked, copied and frozen.
 import { callbackFrame, inFrame } from "./context.js";
 import { isOverdue, yieldToEventLoop } from "./fairness.js";
-import { NotJsonError, TooDeepError, copyFrozen } from "./frozen.js";
+import { copyFrozen, isNotJson, isTooDeep } from "./frozen.js";
 import { AgentContext, wrapModelCall } from "./middleware.js";
 
 /** How many deltas go by between two looks at the clock. */
@@ -10,7 +10,15 @@ const DELTAS_PER_LOOK = 64;
 const TOO_DEEP = "[nested too deeply]";
 
 /** The stream is not what the contract of ModelProvider says. */
-class MalformedStream extends Error {}
+class MalformedStream extends Error {
+  constructor(problem) {
+    super(problem);
+    malformed.add(this);
+  }
+}
+
+/** Ours, told apart without touching what host code threw: a proxy may throw when it is looked at. */
+const malformed = new WeakSet();
 
 export function performModel(family, run, { id, turn }) {
   const controller = new AbortController();
@@ -36,7 +44,8 @@ export function performModel(family, run, { id, turn }) {
 
 async function pump(family, run, id, call) {
   try {
-    if (isOverdue()) {
+    // Only between turns: the first call of a run is made at once.
+    if (call.turn > 1 && isOverdue()) {
       await yieldToEventLoop();
       if (!call.live) return;
     }
@@ -48,7 +57,7 @@ async function pump(family, run, id, call) {
     if (!call.live) return;
     settle(family, id, call);
     leave(call.iterator);
-    if (error instanceof MalformedStream) {
+    if (malformed.has(error)) {
       run.scope.runInAsyncScope(family.refuse, family, id, error.message);
     } else {
       run.thrown.set(id, error);
@@ -80,12 +89,18 @@ async function read(family, run, id, call) {
     throw new MalformedStream(`the model's stream() must return an async iterable, got ${nameKind(stream)}`);
   }
   const iterator = stream[Symbol.asyncIterator]();
+  if (typeof iterator?.next !== "function") {
+    throw new MalformedStream("the model's stream has no iterator: its [Symbol.asyncIterator]() has no next()");
+  }
   call.iterator = iterator;
   let answer = null;
   let deltas = 0;
   for (;;) {
     const step = await iterator.next();
     if (!call.live) return null;
+    if (typeof step !== "object" || step === null) {
+      throw new MalformedStream(`the model's stream must yield iterator results, got ${nameKind(step)}`);
+    }
     if (step.done) break;
     const chunk = step.value;
     const type = typeof chunk === "object" && chunk !== null ? chunk.type : undefined;
@@ -131,7 +146,6 @@ function takeMessage(run, id, { message, usage, stopReason }) {
     run.values.set(id, kept);
     return JSON.stringify({ message: kept, usage, stopReason, refused });
   } catch (error) {
-    if (error instanceof MalformedStream) throw error;
     throw new MalformedStream(`the model's message_done chunk cannot be copied: ${describe(error)}`);
   }
 }
@@ -158,17 +172,17 @@ function copyCall(block, position, refused) {
     input = copyFrozen(block.input);
     if (input === undefined) {
       input = null;
-      refused.push([position, "input is missing"]);
+      refused.push([position, "input is missing; it must be an object"]);
     }
   } catch (error) {
-    input = error instanceof TooDeepError ? TOO_DEEP : "[not JSON]";
-    refused.push([position, `input is ${error instanceof TooDeepError ? error.message : describe(error)}`]);
+    input = isTooDeep(error) ? TOO_DEEP : "[not JSON]";
+    refused.push([position, `input is ${describe(error)}`]);
   }
   return Object.freeze({ ...rest, input });
 }
 
 function describe(error) {
-  return error instanceof TooDeepError || error instanceof NotJsonError ? error.message : "not readable";
+  return isTooDeep(error) || isNotJson(error) ? error.message : "not readable";
 }
 
 function nameKind(value) {

@@ -21,7 +21,7 @@ const MIN_TEXT_LENGTH = 4;
 
 /** The last word of a name. A plural of `token` is a count. */
 const SECRET_NAME =
-  /(?:^|_)(?:password|passwd|pwd|passphrase|passwort|secret|authorization|cookie|credential|apikey|accesskey|secretkey|privatekey)s?(?:_(?:hash|base|base64|value|\d+))?$|(?:^|_)pass$|token(?:_(?:base64|value|\d+))?$|(?:password|secret|passphrase|apikey)$/;
+  /(?:^|_)(?:password|passwd|pwd|passphrase|passwort|secret|authorization|cookie|credential|apikey|accesskey|secretkey|privatekey)s?(?:_(?:hash|base|base64|value|\d+))?$|_pass$|token(?:_(?:base64|value|\d+))?$|(?:password|secret|passphrase|apikey)$/;
 /** A key of that kind. */
 const SECRET_KEY_NAME =
   /(?:^|_)(?:api|secret|private|access|auth|encryption|signing|master|ssh|service|client|deploy|license|admin|root|account|storage|shared|subscription|webhook|hmac|session)_keys?(?:_(?:base|base64|value|\d+))?$/;
@@ -32,6 +32,9 @@ const RANDOM = /^(?=.*\d)(?=.*[A-Za-z])[\w+/=~.-]{16,}$/;
 const OPTION = /^--?[A-Za-z][\w-]*$/;
 /** Longer names are data. */
 const MAX_NAME_LENGTH = 80;
+/** A name of this form holds no secret itself. */
+const PLAIN_NAME = /^[A-Za-z_]{1,24}$/;
+const MAX_REMEMBERED_NAMES = 1000;
 
 /**
  * A copy of the value with secrets replaced by `[redacted]`. The structure stays; cycles, values deeper than 100 levels
@@ -119,12 +122,13 @@ class Walk {
 
   copyMap(map, depth) {
     const copy = new Map();
+    const names = new Names();
     for (const [key, member] of Map.prototype.entries.call(map)) {
       if (this.left <= 0) {
         copy.set(TOO_MANY, TOO_MANY);
         break;
       }
-      copy.set(unused(this.copy(key, depth), (name) => copy.has(name)), this.copyMember(key, member, depth));
+      copy.set(names.unused(this.copy(key, depth)), this.copyMember(key, member, depth));
     }
     return copy;
   }
@@ -143,20 +147,16 @@ class Walk {
 
   copyMembers(object, depth) {
     const copy = {};
-    // An error's own words are not enumerable.
-    const names = object instanceof Error ? ["name", "message", ...("cause" in object ? ["cause"] : [])] : [];
-    for (const name of names) copy[name] = this.copyMember(name, read(object, name), depth);
-    if (object instanceof AggregateError) copy.errors = this.copyMember("errors", read(object, "errors"), depth);
-    for (const key of Object.keys(object)) {
-      if (names.includes(key)) continue;
+    const names = new Names();
+    for (const key of keysOf(object)) {
       if (this.left <= 0) {
         copy[TOO_MANY] = TOO_MANY;
         break;
       }
-      const name = unused(redactText(key), (taken) => Object.hasOwn(copy, taken));
       const member = this.copyMember(key, read(object, key), depth);
       // An assignment to `__proto__` would set the prototype and lose the member.
-      Object.defineProperty(copy, name, { value: member, enumerable: true, configurable: true, writable: true });
+      const property = { value: member, enumerable: true, configurable: true, writable: true };
+      Object.defineProperty(copy, names.unused(PLAIN_NAME.test(key) ? key : redactText(key)), property);
     }
     return copy;
   }
@@ -176,12 +176,24 @@ function read(object, key) {
   }
 }
 
-/** Two keys may be the same once they are masked. */
-function unused(name, isTaken) {
-  if (typeof name !== "string" || !isTaken(name)) return name;
-  let count = 2;
-  while (isTaken(`${name} (${count})`)) count += 1;
-  return `${name} (${count})`;
+/** The members that tell something; an error's own words are not enumerable. */
+function keysOf(object) {
+  const keys = Object.keys(object);
+  if (!(object instanceof Error)) return keys;
+  const own = ["cause", "errors"].filter((name) => Object.hasOwn(object, name));
+  return [...new Set(["name", "message", ...own, ...keys])];
+}
+
+/** The names in one container: two may be the same once they are masked. */
+class Names {
+  counts = new Map();
+
+  unused(name) {
+    if (typeof name !== "string") return name;
+    const count = (this.counts.get(name) ?? 0) + 1;
+    this.counts.set(name, count);
+    return count === 1 ? name : `${name} (${count})`;
+  }
 }
 
 function redactText(text) {
@@ -193,14 +205,23 @@ function isRandom(value) {
   return typeof value === "string" && RANDOM.test(value.slice(0, MAX_TEXT_LENGTH));
 }
 
-function isSecretName(name) {
-  if (name.length > MAX_NAME_LENGTH) return false;
-  const words = wordsOf(name);
-  return SECRET_NAME.test(words) || SECRET_KEY_NAME.test(words);
-}
+const isSecretName = (name) => suspicionOf(name) === "certain";
+const isKeyName = (name) => suspicionOf(name) === "if random";
 
-function isKeyName(name) {
-  return name.length <= MAX_NAME_LENGTH && ANY_KEY_NAME.test(wordsOf(name));
+/** The same names come again and again. */
+const remembered = new Map();
+
+function suspicionOf(name) {
+  if (name.length > MAX_NAME_LENGTH) return "none";
+  let suspicion = remembered.get(name);
+  if (suspicion === undefined) {
+    const words = wordsOf(name);
+    if (SECRET_NAME.test(words) || SECRET_KEY_NAME.test(words)) suspicion = "certain";
+    else suspicion = ANY_KEY_NAME.test(words) ? "if random" : "none";
+    if (remembered.size >= MAX_REMEMBERED_NAMES) remembered.clear();
+    remembered.set(name, suspicion);
+  }
+  return suspicion;
 }
 
 /** `X-Api-Key`, `apiKey` and `API_KEY` are all `api_key`. */

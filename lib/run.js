@@ -4,9 +4,13 @@ import { AsyncResource } from "node:async_hooks";
 
 import { AbortError, AgentError, errorFromData } from "./errors.js";
 import { native } from "./native.js";
+import { onAbort } from "./signals.js";
+import { describeThrown } from "./thrown.js";
 
-/** When so many events wait for their reader, the run pauses; it goes on once half of them were read. */
+/** When so many events wait for their reader, the run pauses. */
 export const MAX_WAITING_EVENTS = 1024;
+
+const ROLES = new Set(["user", "assistant", "tool"]);
 
 export class Run {
   /**
@@ -29,6 +33,10 @@ export class Run {
     this.thrown = new Map();
     this.hookEvents = new Map();
     this.wraps = new Map();
+    /** Input that a tool's own validator passed, by call, until the tool takes it. */
+    this.checked = new Map();
+    /** Text of the last assistant message. */
+    this.text = "";
     this.state = new Map();
     this.turn = 0;
     this.over = false;
@@ -37,7 +45,6 @@ export class Run {
     /** Where events go: `{ push(event), length }`, or null when nobody reads them. */
     this.sink = null;
     this.#signal = start.signal;
-    this.#onAbort = () => family.cancel(this);
     this.settled = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -47,7 +54,7 @@ export class Run {
   }
 
   #signal;
-  #onAbort;
+  #stopListening = null;
   #resolve;
   #reject;
   #requestMessages = null;
@@ -57,11 +64,13 @@ export class Run {
   /** @throws {ClosedError} */
   start(options) {
     const aborted = this.#signal?.aborted === true;
-    if (!aborted) this.#signal?.addEventListener("abort", this.#onAbort, { once: true });
+    if (!aborted && this.#signal !== undefined) {
+      this.#stopListening = onAbort(this.#signal, () => this.family.cancel(this));
+    }
     try {
       this.family.start(this, { ...options, run: this.key, sessionId: this.sessionId, aborted });
     } catch (error) {
-      this.#signal?.removeEventListener("abort", this.#onAbort);
+      this.#stopListening?.();
       throw error;
     }
   }
@@ -97,7 +106,10 @@ export class Run {
 
   append({ from, index, place, leaveOut }) {
     const kept = from === undefined ? this.messages : this.values.get(from);
-    this.conversation.append(index === undefined ? kept : kept[index], place, leaveOut);
+    const message = index === undefined ? kept : kept[index];
+    // A message that stands alone is the model's answer.
+    if (index === undefined) this.text = textOf(message);
+    this.conversation.append(message, place, leaveOut);
   }
 
   appendResults({ keys, place }) {
@@ -112,6 +124,7 @@ export class Run {
 
   forgetValues() {
     this.values.clear();
+    this.checked.clear();
     this.thrown.clear();
   }
 
@@ -123,7 +136,15 @@ export class Run {
   }
 
   setRequestMessages(messages) {
-    if (!Array.isArray(messages)) throw new TypeError("beforeModel must leave an array in context.messages");
+    if (!Array.isArray(messages)) {
+      throw new TypeError("beforeModel must leave an array of messages in context.messages");
+    }
+    for (const [index, message] of messages.entries()) {
+      const isMessage = ROLES.has(message?.role) && (typeof message.content === "string" || Array.isArray(message.content));
+      if (!isMessage) {
+        throw new TypeError(`beforeModel left something in context.messages[${index}] that is no message of a known role`);
+      }
+    }
     this.#requestMessages = messages;
   }
 
@@ -184,7 +205,7 @@ export class Run {
 
   /** The reader took an event. */
   caughtUp() {
-    if (!this.isBehind || this.sink.length > MAX_WAITING_EVENTS / 2) return;
+    if (!this.isBehind || this.sink.length >= MAX_WAITING_EVENTS) return;
     this.isBehind = false;
     if (!this.over) this.scope.runInAsyncScope(this.family.hold, this.family, this, false);
     this.readerWanted?.();
@@ -216,8 +237,8 @@ export class Run {
       this.#reject(this.#thrownBy(error));
       return;
     }
-    const { text, usage, stopReason } = result;
-    const full = { messages: this.conversation.messages.slice(), text, usage, stopReason };
+    const { usage, stopReason } = result;
+    const full = { messages: this.conversation.messages.slice(), text: this.text, usage, stopReason };
     this.deliver({ type: "done", reason: stopReason, result: full });
     this.#resolve(full);
   }
@@ -231,7 +252,7 @@ export class Run {
 
   #end() {
     this.over = true;
-    this.#signal?.removeEventListener("abort", this.#onAbort);
+    this.#stopListening?.();
     this.family.forget(this);
     this.family.parts.runOver(this);
   }
@@ -245,8 +266,12 @@ export class Run {
 
   #asError(reference) {
     const thrown = this.#thrownBy(reference);
-    if (thrown instanceof Error) return thrown;
-    return new AgentError("the host threw a value that is no Error", { code: "thrown_value", cause: thrown });
+    try {
+      if (thrown instanceof Error) return thrown;
+    } catch {
+      // A proxy that does not want to be looked at is no Error.
+    }
+    return new AgentError(describeThrown(thrown).message, { code: "thrown_value", cause: thrown });
   }
 
   #redacted(message) {
@@ -259,6 +284,13 @@ export class Run {
       return native.redactText(message);
     }
   }
+}
+
+function textOf({ content }) {
+  if (typeof content === "string") return content;
+  let text = "";
+  for (const block of content) if (block.type === "text") text += block.text;
+  return text;
 }
 
 function notify(listener, entry) {

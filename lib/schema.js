@@ -39,7 +39,8 @@ export function checkSchema(name, schema, jsonSchema) {
   const standard = standardOf(name, schema);
   if (standard === null) {
     if (!isPlainObject(schema)) {
-      const hint = typeof schema === "function" || isObject(schema) ? `, or one without \`~standard\`; ${HELP}` : "";
+      const isForeign = typeof schema === "function" || (isObject(schema) && !Array.isArray(schema));
+      const hint = isForeign ? ` without \`~standard\`; ${HELP}` : "";
       throw new TypeError(
         `tool '${name}': schema must be a Standard Schema or a JSON Schema object, got ${kindOf(schema)}${hint}`,
       );

@@ -28,8 +28,11 @@ export function performCheck(family, run, { id, call, tool }) {
     frame: callbackFrame(family, run.sessionId),
     lazy: null,
     timed: false,
-    callback: () => validated(prepared, input, () => undefined),
-    conclude: () => "",
+    callback: () => validated(prepared, input, (value) => ({ value })),
+    conclude(checked) {
+      run.checked.set(call, checked);
+      return "";
+    },
   });
 }
 
@@ -38,11 +41,15 @@ export function performTool(family, run, { id, call, tool, timed }) {
   const toolCall = run.values.get(call);
   const lazy = new LazySignal();
   const context = new ToolContext(run, toolCall, lazy);
+  const execute = (input) => prepared.tool.execute(input, context);
+  // Checked before the middleware was asked; a second next() of it gets its input anew.
+  const checked = run.checked.get(call);
+  run.checked.delete(call);
   callHost(family, run, id, {
     frame: callbackFrame(family, run.sessionId),
     lazy,
     timed,
-    callback: () => validated(prepared, toolCall.input, (input) => prepared.tool.execute(input, context)),
+    callback: () => (checked === undefined ? validated(prepared, toolCall.input, execute) : execute(checked.value)),
     conclude(output) {
       const { content, isError } = normaliseOutput(output, prepared.name);
       run.keepResult(id, call, content, isError);

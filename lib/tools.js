@@ -162,7 +162,9 @@ export function normaliseOutput(output, toolName) {
 }
 
 function copyBlocks(blocks, toolName) {
-  return Object.freeze(Array.from(blocks, (block, index) => copyBlock(block, index, toolName)));
+  const copies = Array.from(blocks, (block, index) => copyBlock(block, index, toolName));
+  // An API takes no empty text; a result that has nothing else is an empty list.
+  return Object.freeze(copies.filter(({ type, text }) => type !== "text" || text !== ""));
 }
 
 /** Takes the fields of a block that have a meaning, and no other. */

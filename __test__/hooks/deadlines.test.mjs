@@ -161,6 +161,17 @@ test("every handler has its own deadline", async (t) => {
   assert.ok(failures[2].durationMs >= 14);
 });
 
+test("the dispatch goes on within 50 ms of a deadline", async (t) => {
+  const agent = agentFor(t);
+  const over = [];
+  let invoked;
+  agent.hook("run:start", () => { invoked = performance.now(); return never(); }, { timeoutMs: 30 });
+  agent.hook("run:start", () => void over.push(performance.now() - invoked - 30));
+  for (let round = 0; round < 15; round += 1) await agent.send("go");
+  // A busy machine can hold any one of them up, but not all.
+  assert.ok(Math.min(...over) < 50, `${over}`);
+});
+
 test("the deadline is 10 seconds where none is given", async (t) => {
   const agent = agentFor(t);
   agent.hook("run:start", never);
@@ -353,6 +364,23 @@ test("a start handler that rejects because its signal was aborted by a cancellat
   await pause(5);
   assert.deepEqual(hookFailures(heard), []);
 });
+
+for (const [name, config] of [["run:start", () => ({})], ["tool:start", () => working()]]) {
+  test(`a ${name} handler that aborts the run before its first await sees its signal aborted, and may then use the agent`, async (t) => {
+    const controller = new AbortController();
+    const reason = new Error("mine");
+    const agent = agentFor(t, config());
+    const seen = deferred();
+    const remove = agent.hook(name, async (_, { signal }) => {
+      remove();
+      controller.abort(reason);
+      await pause(5);
+      seen.resolve({ aborted: signal.aborted, reason: signal.reason, sent: await agent.send("later", { sessionId: "other" }).then(() => true, String) });
+    });
+    assert.equal((await within(agent.send("go", { signal: controller.signal }), "the aborted run", 1_000)).stopReason, "aborted");
+    assert.deepEqual(await within(seen.promise, "the handler"), { aborted: true, reason, sent: true });
+  });
+}
 
 test("a handler that aborts the run itself and then settles lets the run end as cancelled, and no handler follows", async (t) => {
   const controller = new AbortController();

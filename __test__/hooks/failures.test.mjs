@@ -134,6 +134,21 @@ test("secrets in what was thrown are masked in the diagnostic", async (t) => {
   for (const secret of secrets) assert.equal(text.includes(secret), false, secret);
 });
 
+test("the host's own redactor masks what was thrown", async (t) => {
+  const mask = (value) => {
+    if (typeof value === "string") return value.replaceAll("tango", "[masked]");
+    if (Array.isArray(value)) return value.map(mask);
+    if (typeof value === "object" && value !== null) return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, mask(member)]));
+    return value;
+  };
+  const agent = agentFor(t, { redact: mask });
+  agent.hook("run:start", () => { throw new Error("the word is tango"); });
+  const { events } = await collect(agent.run("go"));
+  const [failure] = hookFailures(events);
+  assert.ok(failure.message.includes("[masked]"), failure.message);
+  assert.equal(failure.message.includes("tango"), false);
+});
+
 test("index is the position among the registrations at the dispatch, not at registration", async (t) => {
   const agent = agentFor(t);
   const fail = () => { throw new Error("broken"); };

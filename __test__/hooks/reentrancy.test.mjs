@@ -5,30 +5,12 @@ import { AsyncResource } from "node:async_hooks";
 import { EventEmitter } from "node:events";
 import { AgentError, ReentrancyError } from "../../index.js";
 import {
-  agentFor, collect, deferred, hookFailures, pause, plainTool, recordHooks, scriptedModel, until, within,
+  agentFor, collect, deferred, hookFailures, pause, plainTool, scriptedModel, until, within,
 } from "../support/model.mjs";
+import { attempt, operations, outcome } from "../support/operations.mjs";
 
 const call = (id = "call-1", name = "work", input = {}) => ({ id, name, input });
 const NAMES = ["run:start", "tool:start", "tool:end", "run:end"];
-
-/** Every operation that waits for the agent, as a promise of its outcome. */
-const operations = {
-  run: (agent) => agent.run("again").next(),
-  send: (agent) => agent.send("again"),
-  awaitIdle: (agent) => agent.awaitIdle(),
-  compact: (agent) => agent.compact().next(),
-  restore: (agent) => agent.restore(agent.sessionId, 0),
-  deleteSession: (agent) => agent.deleteSession(agent.sessionId),
-  close: (agent) => agent.close(),
-};
-
-/** "refused", "allowed", or "hangs"; "allowed" is whatever is no ReentrancyError. */
-async function outcome(promise) {
-  return within(promise, "the operation", 5_000).then(
-    () => "allowed",
-    (error) => (error instanceof ReentrancyError ? "refused" : /not settled within/.test(error.message) ? "hangs" : "allowed"),
-  );
-}
 
 for (const [operation, perform] of Object.entries(operations)) {
   for (const name of NAMES) {
@@ -123,7 +105,7 @@ test("the refusal comes before every other check", async (t) => {
     started.resolve();
   });
   agent.hook("run:end", async () => {
-    for (const perform of Object.values(operations)) seen.push(await outcome(perform(agent)));
+    for (const operation of Object.keys(operations)) seen.push(await outcome(attempt(operation, agent)));
   });
   const sending = agent.send("go");
   await started.promise;
@@ -167,7 +149,7 @@ test("after the handler has settled, what it left behind may call every operatio
     remove();
     setTimeout(async () => {
       const seen = {};
-      for (const operation of ["send", "run", "awaitIdle", "compact", "restore", "deleteSession", "close"]) seen[operation] = await outcome(operations[operation](agent));
+      for (const operation of ["send", "run", "awaitIdle", "compact", "restore", "deleteSession", "close"]) seen[operation] = await outcome(attempt(operation, agent));
       later.resolve(seen);
     }, 10);
   });
@@ -264,22 +246,18 @@ test("the way back through another agent's tool is refused", async (t) => {
   assert.equal(result.stopReason, "stop");
 });
 
-for (const [what, install] of Object.entries({
-  hook: (other, back) => ({ other: other(), back: (agent) => agent.hook("run:start", back) }),
-})) {
-  test(`the way back through another agent's ${what} is refused, for both`, async (t) => {
-    const agent = agentFor(t);
-    const { other, back } = install(() => agentFor(t), async () => {
-      seen.push(await outcome(agent.send("back")));
-      seen.push(await outcome(other.send("itself")));
-    });
-    const seen = [];
-    back(other);
-    agent.hook("run:start", async () => { await other.send("go"); });
-    await within(agent.send("go"), "the run");
-    assert.deepEqual(seen, ["refused", "refused"]);
+test("the way back through another agent's hook is refused, for both agents", async (t) => {
+  const agent = agentFor(t);
+  const other = agentFor(t);
+  const seen = [];
+  other.hook("run:start", async () => {
+    seen.push(await outcome(agent.send("back")));
+    seen.push(await outcome(other.send("itself")));
   });
-}
+  agent.hook("run:start", async () => { await other.send("go"); });
+  await within(agent.send("go"), "the run");
+  assert.deepEqual(seen, ["refused", "refused"]);
+});
 
 test("the way back through another agent's middleware and provider is refused", async (t) => {
   const agent = agentFor(t);
@@ -384,126 +362,4 @@ test("registering, subscribing, clearing and reading are allowed inside a handle
   })();
   assert.deepEqual(hookFailures(events).map(({ message }) => message), []);
   assert.equal(agent.sessionId, "elsewhere");
-});
-
-// -- the other callbacks that a run awaits ------------------------------------------------------------------------------
-
-const callbacks = {
-  "tool": (use) => ({ model: [{ calls: [call()] }, { text: "done" }], tools: [plainTool("work", async () => { await use(); return "ok"; })] }),
-  "beforeAgent": (use) => ({ use: [{ name: "m", beforeAgent: () => use() }] }),
-  "beforeModel": (use) => ({ use: [{ name: "m", beforeModel: () => use() }] }),
-  "afterAgent": (use) => ({ use: [{ name: "m", afterAgent: () => use() }] }),
-  "wrapModelCall": (use) => ({ use: [{ name: "m", async *wrapModelCall(_, next) { await use(); yield* next(); } }] }),
-  "wrapToolCall": (use) => ({
-    model: [{ calls: [call()] }, { text: "done" }], tools: [plainTool("work", () => "ok")],
-    use: [{ name: "m", async wrapToolCall(_, next) { await use(); return next(); } }],
-  }),
-  "provider": (use) => ({ model: scriptedModel([{ text: "ok" }], { onRequest: () => use() }) }),
-};
-
-for (const [callback, configure] of Object.entries(callbacks)) {
-  test(`a ${callback} that awaits an operation on its own session is refused`, async (t) => {
-    let agent;
-    const seen = {};
-    let used = false;
-    agent = agentFor(t, configure(async () => {
-      if (used) return;
-      used = true;
-      for (const [operation, perform] of Object.entries(operations)) {
-        if (operation !== "close") seen[operation] = await outcome(perform(agent));
-      }
-    }));
-    await within(agent.send("go"), "the run");
-    assert.deepEqual(seen, { run: "refused", send: "refused", awaitIdle: "refused", compact: "refused", restore: "refused", deleteSession: "refused" });
-  });
-
-  test(`a ${callback} may use another session of the same agent`, async (t) => {
-    let agent;
-    const seen = {};
-    let used = false;
-    agent = agentFor(t, configure(async () => {
-      if (used) return;
-      used = true;
-      seen.send = await outcome(agent.send("go", { sessionId: "other" }));
-      seen.run = await outcome(collect(agent.run("go", { sessionId: "other" })));
-      seen.awaitIdle = await outcome(agent.awaitIdle("other"));
-      seen.deleteSession = await outcome(agent.deleteSession("other"));
-    }));
-    const result = await within(agent.send("go"), "the run");
-    assert.deepEqual(seen, { send: "allowed", run: "allowed", awaitIdle: "allowed", deleteSession: "allowed" });
-    assert.equal(result.stopReason, "stop");
-  });
-
-  test(`close() inside a ${callback} is allowed and cancels the run`, async (t) => {
-    let agent;
-    let seen;
-    agent = agentFor(t, configure(async () => { seen = outcome(agent.close()); await seen; }));
-    const fired = recordHooks(agent);
-    const result = await within(agent.send("go"), "the run", 5_000);
-    assert.equal(result.stopReason, "aborted");
-    assert.equal(await seen, "allowed");
-    assert.deepEqual(fired.filter(({ event }) => event === "run:end").map(({ status }) => status), ["cancelled"]);
-  });
-}
-
-test("a tool that waits for its own session through another session's tool is refused", async (t) => {
-  let agent;
-  let seen;
-  const turn = ({ messages }) => {
-    const last = messages.at(-1).content;
-    const text = typeof last === "string" ? last : last.find(({ type }) => type === "text")?.text;
-    return text === "outer" || text === "inner" ? { calls: [call(text, text)] } : { text: "done" };
-  };
-  agent = agentFor(t, {
-    model: scriptedModel([turn]),
-    tools: [
-      plainTool("outer", async () => { await agent.send("inner", { sessionId: "inner" }); return "ok"; }),
-      plainTool("inner", async () => { seen = await outcome(agent.send("back", { sessionId: "outer" })); return "ok"; }),
-    ],
-  });
-  await within(agent.send("outer", { sessionId: "outer" }), "the run");
-  assert.equal(seen, "refused");
-});
-
-test("a tool that has settled or was left behind may call its own session from what it left", async (t) => {
-  let agent;
-  const settled = deferred();
-  const overrun = deferred();
-  agent = agentFor(t, {
-    model: [{ calls: [call("1", "quick"), call("2", "slow")] }, { text: "done" }],
-    tools: [
-      plainTool("quick", () => { setTimeout(() => settled.resolve(outcome(agent.send("later"))), 60); return "ok"; }),
-      plainTool("slow", async () => { await pause(60); overrun.resolve(outcome(agent.send("later"))); return "late"; }, { timeoutMs: 10 }),
-    ],
-  });
-  await agent.send("go");
-  assert.deepEqual(await within(Promise.all([settled.promise, overrun.promise]), "what the tools left behind"), ["allowed", "allowed"]);
-});
-
-test("a tool at work does not keep the host's other code from using its session", async (t) => {
-  const gate = deferred();
-  const working = deferred();
-  const agent = agentFor(t, {
-    model: [{ calls: [call()] }, { text: "done" }],
-    tools: [plainTool("work", () => { working.resolve(); return gate.promise; })],
-  });
-  const first = agent.send("go");
-  await working.promise;
-  const queued = outcome(agent.send("queued"));
-  gate.resolve("ok");
-  await first;
-  assert.equal(await queued, "allowed");
-});
-
-test("a hook of one run and a tool of another do not mix their contexts", async (t) => {
-  const agent = agentFor(t, {
-    model: scriptedModel([({ messages }) => (messages.length === 1 ? { calls: [call()] } : { text: "done" })]),
-    tools: [plainTool("work", async (_, { sessionId }) => { await pause(5); return outcome(agent.send("x", { sessionId: `${sessionId}-nested` })); })],
-  });
-  agent.hook("run:start", async ({ sessionId }) => { if (!sessionId.includes("nested")) await pause(3); });
-  const results = await within(Promise.all(["a", "b", "c", "d"].map((sessionId) => agent.send("go", { sessionId }))), "the runs");
-  for (const { messages } of results) {
-    const [{ content }] = messages.flatMap((message) => (Array.isArray(message.content) ? message.content : [])).filter(({ type }) => type === "tool_result");
-    assert.equal(content, "allowed");
-  }
 });

@@ -67,6 +67,13 @@ test("options that are undefined or empty are accepted", async (t) => {
   assert.equal(calls, 2);
 });
 
+for (const options of [5000, "5000", true, () => {}]) {
+  test(`options that are no object are a TypeError: ${describe(options)}`, (t) => {
+    const agent = agentFor(t);
+    assert.throws(() => agent.hook("run:start", () => {}, options), TypeError);
+  });
+}
+
 test("a refused registration registers nothing", async (t) => {
   const agent = agentFor(t);
   const forbidden = () => assert.fail("a handler ran that was never registered");

@@ -120,6 +120,8 @@ test("a tool that overruns its timeoutMs has one tool:end, failed, even when it 
   const { tools, results, fired } = await runCalls(t, { tools: [plainTool("work", () => gate.promise, { timeoutMs: 20 })] });
   assert.deepEqual(tools.map(({ event }) => event), ["tool:start", "tool:end"]);
   assert.equal(tools[1].status, "failed");
+  assert.equal("error" in tools[1], false, "nothing was thrown");
+  assert.equal(tools[1].result.isError, true);
   assert.match(JSON.stringify(results[0].content), /timed out after 20 ms/);
   const before = fired.length;
   gate.resolve("late");
@@ -143,6 +145,17 @@ test("an aborted call has one tool:end, cancelled, whether the tool heeds its si
     assert.equal(result.stopReason, "aborted");
     assert.deepEqual(tools.map(({ event, status }) => [event, status]), [["tool:start", undefined], ["tool:end", "cancelled"]]);
   }
+});
+
+test("tool:end of a call that was cut off has a failed result and no error, as nothing was thrown", async (t) => {
+  const controller = new AbortController();
+  const { tools: [, end] } = await runCalls(t, {
+    tools: [plainTool("work", () => { controller.abort(); return new Promise(() => {}); })],
+  }, { signal: controller.signal });
+  assert.equal(end.status, "cancelled");
+  assert.equal("error" in end, false);
+  assert.equal(end.result.isError, true);
+  assert.match(JSON.stringify(end.result.content), /interrupted/);
 });
 
 test("a call that was cancelled before it began has neither tool:start nor tool:end", async (t) => {

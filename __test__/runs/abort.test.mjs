@@ -316,6 +316,30 @@ test("an abort while a hook handler is pending settles within a second, with one
   }
 });
 
+test("an abort in the same tick as send() counts", async (t) => {
+  const agent = agentFor(t, { model: [{ wait: never, text: "x" }, { text: "after" }] });
+  const controller = new AbortController();
+  const sent = agent.send("hi", { signal: controller.signal });
+  controller.abort();
+  await assertAborted(agent, await within(sent, "send()", SOON));
+});
+
+test("an abort from inside stream(), before its first chunk, counts", async (t) => {
+  const controller = new AbortController();
+  const fine = scriptedModel([{ text: "after" }]);
+  const model = { id: "m", stream(request, signal) { controller.abort(); return fine.stream(request, signal); } };
+  const agent = agentFor(t, { model });
+  await assertAborted(agent, await within(agent.send("hi", { signal: controller.signal }), "send()", SOON));
+});
+
+test("AbortSignal.timeout() and AbortSignal.any() are signals like any other", async (t) => {
+  const controller = new AbortController();
+  for (const signal of [AbortSignal.timeout(20), AbortSignal.any([controller.signal, AbortSignal.timeout(20)])]) {
+    const agent = agentFor(t, { model: [{ wait: never, text: "x" }] });
+    assert.equal((await within(agent.send("hi", { signal }), "send()", SOON)).stopReason, "aborted");
+  }
+});
+
 test("aborting one run leaves a run of another session alone", async (t) => {
   const gate = deferred();
   const model = scriptedModel([(request) => (textOf(request.messages[0]) === "stay" ? { text: "stayed", wait: gate.promise } : { text: "x", wait: never })]);

@@ -189,6 +189,22 @@ test("break lets the queued run of the same session begin", async (t) => {
   assert.equal((await within(queued, "the queued send()")).text, "second");
 });
 
+test("return() of a queued run settles it and its pending next() at once, and it never begins", async (t) => {
+  const gate = deferred();
+  const model = scriptedModel([{ wait: gate.promise, text: "first" }, { text: "third" }]);
+  const agent = agentFor(t, { model });
+  const fired = recordHooks(agent, ["run:start"]);
+  const first = agent.send("a");
+  const generator = agent.run("b");
+  const pending = generator.next();
+  await within(generator.return(), "return()", 1_000);
+  await within(pending, "the pending next()", 1_000);
+  gate.resolve();
+  await first;
+  assert.equal((await agent.send("c")).messages.length, 4);
+  assert.equal(fired.length, 2);
+});
+
 test("Symbol.asyncDispose of a run cancels it and waits for run:end", async (t) => {
   const agent = agentFor(t, { model: [{ wait: new Promise(() => {}), text: "never" }] });
   const fired = recordHooks(agent, ["run:end"]);

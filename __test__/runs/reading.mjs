@@ -52,9 +52,19 @@ export async function rejectionOf(promise) {
   assert.fail(`resolved, though it should have rejected: ${JSON.stringify(value)?.slice(0, 300)}`);
 }
 
-/** Checks that the next request on this conversation would be a valid one. */
+/**
+ * Checks that a conversation is well formed. A run that ended without an answer leaves its user message, and the next
+ * one's follows it: in a request they are one message, so they are joined here.
+ */
 export function assertConversation(messages) {
-  assertWellFormed({ model: "any", messages: [...messages] });
+  const blocks = ({ content }) => (typeof content === "string" ? [{ type: "text", text: content }] : content);
+  const joined = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    if (last?.role === message.role) last.content = [...last.content, ...blocks(message)];
+    else joined.push({ role: message.role, content: [...blocks(message)] });
+  }
+  assertWellFormed({ model: "any", messages: joined });
 }
 
 /** Checks that `types` come in this order among `events`, other things between them allowed. */

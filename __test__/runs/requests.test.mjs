@@ -1,6 +1,7 @@
 // What the model is asked: the fields of a request, the conversation in it, the tools. Knows the public face only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
+import { runInNewContext } from "node:vm";
 import { agentFor, deferred, plainTool, scriptedModel, until } from "../support/model.mjs";
 import { tool } from "../../index.js";
 import { blocksOf, call, textOf } from "./reading.mjs";
@@ -206,6 +207,22 @@ test("text of every kind survives to the next request: emoji, lone surrogates, N
   assert.equal(textOf(messages[1]), odd);
   assert.equal(messages[2].content[0].content, odd);
   assert.equal(blocksOf(result.messages, "tool_call")[0].input.odd, odd);
+});
+
+test("a provider may give the calls of different turns the same id", async (t) => {
+  const model = scriptedModel([{ calls: [call("call_0", "echo", { n: 1 })] }, { calls: [call("call_0", "echo", { n: 2 })] }, { text: "end" }]);
+  const { messages } = await agentFor(t, { model, tools: [plainTool("echo", ({ n }) => `ran ${n}`)] }).send("hi");
+  assert.deepEqual(blocksOf(messages, "tool_result").map((block) => block.content), ["ran 1", "ran 2"]);
+});
+
+test("objects of another realm are messages, options and inputs like any other", async (t) => {
+  const foreign = (source) => runInNewContext(`(${source})`);
+  const model = scriptedModel([{ calls: [call("a", "echo", foreign("{ list: [1, { deep: true }] }"))] }, { text: "end" }]);
+  const seen = [];
+  const agent = agentFor(t, { model, tools: [plainTool("echo", (input) => { seen.push(JSON.stringify(input)); return "x"; })] });
+  await agent.send(foreign('[{ role: "user", content: [{ type: "text", text: "hi" }] }]'), foreign("{ maxTurns: 2 }"));
+  assert.deepEqual(seen, ['{"list":[1,{"deep":true}]}']);
+  assert.equal(textOf(model.requests[0].messages[0]), "hi");
 });
 
 test("stream() is called as a method of its provider, with a signal", async (t) => {

@@ -14,9 +14,8 @@ type Strict<T, Depth extends 0[] = []> = Depth["length"] extends 4
       : T extends AbortSignal | Error | Map<unknown, unknown>
         ? never
         : T extends object
-          ?
-              | { [K in OptionalKeys<T>]: undefined extends Present<T>[K] ? never : K }[OptionalKeys<T>]
-              | { [K in keyof T]-?: Strict<T[K], [...Depth, 0]> }[keyof T]
+          ? | { [K in OptionalKeys<T>]: undefined extends Present<T>[K] ? never : K }[OptionalKeys<T>]
+            | { [K in keyof T]-?: Strict<T[K], [...Depth, 0]> }[keyof T]
           : never;
 /** T with its optional marks taken off but `undefined` kept where it was written. */
 type Present<T> = { [K in keyof T]-?: T[K] };

@@ -32,6 +32,8 @@ export async function* dispatchRows(pace) {
 
 async function dispatchRow(label, { handlers, bytes, pace, kind = "ignoring" }) {
   const calls = scaled(callsFor(handlers, bytes), pace);
+  // A small difference of large times needs more rounds to be told from noise.
+  const rounds = handlers === 1 || bytes > 10_000 ? pace.rounds * 3 : pace.rounds;
   const input = inputOfSize(bytes);
   const makeHandler = handlerKinds[kind];
   const measured = await takeTurns({
@@ -39,7 +41,7 @@ async function dispatchRow(label, { handlers, bytes, pace, kind = "ignoring" }) 
     without: lite({ calls, input, handlers: 0, makeHandler }),
     plain: plain({ calls, input, handlers, makeHandler, tuned: false }),
     tuned: plain({ calls, input, handlers, makeHandler, tuned: true }),
-  }, pace);
+  }, { ...pace, rounds });
   const each = calls * handlers;
   return {
     label,

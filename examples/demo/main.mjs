@@ -14,6 +14,8 @@ import { showSummary } from "./summary.mjs";
 import { fileTools } from "./tools.mjs";
 import { View } from "./view.mjs";
 
+const BACKUP_DEADLINE_MS = 60;
+
 async function main() {
   const view = new View(process.stdout);
   const folder = process.argv[2] ? resolve(process.argv[2]) : await mkdtemp(join(tmpdir(), "lite-agent-demo-"));
@@ -28,6 +30,10 @@ async function main() {
   view.line();
   view.line(`  project  ${workdir}`);
   view.line(`  audit    ${auditFile}`);
+  view.line("  hooks    audit   writes a line at the start and the end of every run and tool");
+  view.line("           timer   adds up how long each tool takes");
+  view.line("           index   fails at every file that is written");
+  view.line(`           backup  would take ten seconds and has a deadline of ${BACKUP_DEADLINE_MS} ms`);
 
   // An agent: a model, a folder, tools.
   const agent = createLiteAgent({
@@ -47,7 +53,7 @@ async function main() {
   }
   agent.hook("tool:end", counted("timer", timeTools(toolTimes)));
   agent.hook("tool:end", counted("index", updateSearchIndex));
-  const removeBackUp = agent.hook("run:end", counted("backup", backUp), { timeoutMs: 60 });
+  const removeBackUp = agent.hook("run:end", counted("backup", backUp), { timeoutMs: BACKUP_DEADLINE_MS });
 
   // Observing is for subscribe(): it waits for nothing and nothing waits for it.
   const statuses = [];
@@ -77,7 +83,7 @@ async function main() {
     // The third is called off while the model speaks: its hooks at the end run all the same.
     const controller = new AbortController();
     const stopListening = agent.subscribe(({ event }) => {
-      if (event.type === "text_delta" && event.text.startsWith("title")) {
+      if (event.type === "text_delta" && event.text.startsWith("title,")) {
         view.note("(the user changes their mind and aborts)");
         controller.abort(new Error("never mind"));
       }
@@ -95,7 +101,7 @@ async function main() {
     checks: { before: before.check, after: await checkProject(workdir) },
   });
   view.line();
-  view.line(`  The audit has ${auditLines.length} lines, the last of them:`);
+  view.line(`  The audit has ${auditLines.length} lines. The last:`);
   view.line(view.paint("dim", `  ${auditLines.at(-1)}`));
   view.line();
   view.line(`  Look around: ${folder}`);

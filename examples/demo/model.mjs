@@ -57,7 +57,7 @@ function nextStep(conversation) {
   if (/to do/i.test(prompt)) return workOff(conversation);
   if (/release/i.test(prompt)) return release(conversation);
   return {
-    say: "Gladly. Every note deserves care, so let me begin at the very beginning, with the title of the list, and go on "
+    say: "Gladly. Every note deserves care, so let me begin at the very beginning, with the title, and go on "
       + "from there line by line, weighing each word before I put it down",
   };
 }
@@ -116,7 +116,7 @@ function workOff({ answered }) {
     };
   }
   const attempts = replaced.length;
-  return { say: `Done: ${items.length} items in ${attempts} attempts. Nothing is open any more.` };
+  return { say: `Done: ${items.length} items in ${attempts} attempts. None is open any more.` };
 }
 
 /** Raises the version and closes the "Unreleased" section, from what both files hold now. */

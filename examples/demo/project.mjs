@@ -30,7 +30,7 @@ export function kilometresPerHour(knots) {
   "notes/todo.md": `# To do
 
 - [x] README: say where the tables come from
-- [ ] src/tides.js: \`amplitude*Math.cos(angle)\` -> \`meanLevel + amplitude * Math.cos(angle)\` (the mean level is missing)
+- [ ] src/tides.js: \`amplitude*Math.cos(angle)\` -> \`meanLevel + amplitude * Math.cos(angle)\` (no mean level)
 - [ ] src/depth.js: \`metres / 0.3;\` -> \`metres / 0.3048;\` (a foot is 0.3048 m)
 - [ ] src/wind.js: \`knots * 1.8;\` -> \`knots * 1.852;\` (a knot is 1.852 km/h)
 `,

@@ -33,8 +33,7 @@ export function showSummary(view, { runs, tools, hooks, files, checks }) {
   view.heading("What changed in the folder");
   view.changes(changedFiles(files.before, files.after));
   view.line();
-  view.line("  The project's own check, before and after:");
-  view.table(["", "", ""], checks.after.map(({ what, holds }, index) => [
+  view.table(["its own check", "before", "after"], checks.after.map(({ what, holds }, index) => [
     what, verdict(checks.before[index].holds), verdict(holds),
   ]));
 }

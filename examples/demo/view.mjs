@@ -4,6 +4,12 @@
 const LABEL_WIDTH = 9;
 const COLOURS = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 };
 
+const CHANGE_STYLES = {
+  added: { colour: "green", sign: "+" },
+  removed: { colour: "red", sign: "-" },
+  same: { colour: "dim", sign: " " },
+};
+
 export class View {
   #output;
   #coloured;
@@ -50,16 +56,17 @@ export class View {
 
   /** One word of the model's text, wrapped at the width. */
   #word(text) {
-    const length = text.trimEnd().length;
+    const word = text.trim();
     if (this.#column === 0) {
-      this.#output.write(`  ${this.paint("cyan", "model".padEnd(LABEL_WIDTH - 2))}`);
-      this.#column = LABEL_WIDTH;
-    } else if (this.#column + length > this.#width) {
-      this.#output.write(`\n${" ".repeat(LABEL_WIDTH)}`);
-      this.#column = LABEL_WIDTH;
+      this.#output.write(`  ${this.paint("cyan", "model".padEnd(LABEL_WIDTH - 2))}${word}`);
+      this.#column = LABEL_WIDTH + word.length;
+    } else if (this.#column + 1 + word.length > this.#width) {
+      this.#output.write(`\n${" ".repeat(LABEL_WIDTH)}${word}`);
+      this.#column = LABEL_WIDTH + word.length;
+    } else {
+      this.#output.write(` ${word}`);
+      this.#column += 1 + word.length;
     }
-    this.#output.write(text);
-    this.#column += text.length;
   }
 
   /** @param {import("lite-agent").AgentEvent} event */
@@ -78,11 +85,11 @@ export class View {
       case "tool_call_end":
         return this.#toolEnded(event);
       case "tool_result":
-        if (event.result.isError) this.#labelled("", "red", this.paint("red", `  ${this.#wrapped(event.result.content, 2)}`));
+        if (event.result.isError) this.#labelled("", "red", this.paint("red", `  ${this.#wrapped(event.result.content)}`));
         return undefined;
       case "diagnostic":
         return this.#labelled(event.code === "hook_failed" ? "hook" : event.level, "yellow",
-          this.paint("yellow", `✗ ${event.code}: ${this.#wrapped(event.message, 2)}`));
+          this.paint("yellow", this.#wrapped(`✗ ${event.code}: ${event.message}`)));
       case "error":
         return this.#labelled("error", "red", this.paint("red", event.error.message));
       default:
@@ -100,9 +107,10 @@ export class View {
     this.#calls.delete(id);
     const mark = isError ? this.paint("red", "✗") : this.paint("green", "✓");
     const target = (call?.input?.path ?? "").padEnd(20);
-    const during = hooks.map(({ name: hook, failed }) => (failed ? this.paint("yellow", hook) : hook)).join(" ");
+    const ran = hooks.map(({ name: hook, failed }) => (failed ? this.paint("yellow", `${hook} ✗`) : this.paint("dim", hook)));
+    const during = `${this.paint("dim", "hooks:")} ${ran.join(this.paint("dim", ", "))}`;
     this.#labelled("tool", "green",
-      `${mark} ${this.paint("bold", name.padEnd(8))} ${target} ${milliseconds(durationMs).padStart(9)}   ${this.paint("dim", "hooks")} ${during}`);
+      `${mark} ${this.paint("bold", name.padEnd(8))} ${target} ${milliseconds(durationMs).padStart(9)}   ${during}`);
   }
 
   /** A hook ran. Those of a tool are shown with it, those of a run at once. */
@@ -116,14 +124,16 @@ export class View {
     this.#labelled("hook", "magenta", `✓ ${name.padEnd(8)} ${event.event.padEnd(20)} ${milliseconds(durationMs).padStart(9)}${status}`);
   }
 
-  #wrapped(text, indent) {
+  /** Text over several lines, the second and later ones set in a little. */
+  #wrapped(text) {
+    const indent = " ".repeat(LABEL_WIDTH + 2);
     const lines = [""];
     for (const word of String(text).split(" ")) {
-      const longest = this.#width - LABEL_WIDTH - indent - (lines.length === 1 ? 14 : 0);
-      if (lines.at(-1).length > 0 && lines.at(-1).length + word.length + 1 > longest) lines.push(word);
-      else lines[lines.length - 1] += `${lines.at(-1).length > 0 ? " " : ""}${word}`;
+      const longer = lines.at(-1) === "" ? word : `${lines.at(-1)} ${word}`;
+      if (indent.length + longer.length > this.#width && lines.at(-1) !== "") lines.push(word);
+      else lines[lines.length - 1] = longer;
     }
-    return lines.join(`\n${" ".repeat(LABEL_WIDTH + indent)}`);
+    return lines.join(`\n${indent}`);
   }
 
   /**
@@ -150,10 +160,9 @@ export class View {
       const counts = [added > 0 ? this.paint("green", `+${added}`) : "", removed > 0 ? this.paint("red", `-${removed}`) : ""];
       this.line(`  ${this.paint("bold", path)}  ${kind}  ${counts.filter(Boolean).join(" ")}`);
       for (const step of lines) {
-        if (step === null) this.line(this.paint("dim", "      …"));
-        else if (step.kind === "added") this.line(this.paint("green", `    + ${step.line}`));
-        else if (step.kind === "removed") this.line(this.paint("red", `    - ${step.line}`));
-        else this.line(this.paint("dim", `      ${step.line}`.trimEnd()));
+        const { colour, sign } = step === null ? CHANGE_STYLES.same : CHANGE_STYLES[step.kind];
+        const text = `    ${sign} ${step === null ? "…" : step.line}`.trimEnd();
+        this.line(this.paint(colour, text.length > this.#width ? `${text.slice(0, this.#width - 1)}…` : text));
       }
     }
   }

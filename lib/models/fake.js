@@ -14,7 +14,7 @@ const NO_USAGE = Object.freeze({ inputTokens: 0, outputTokens: 0 });
 export function fakeProvider(turns) {
   if (!Array.isArray(turns)) throw new TypeError(`turns must be an array, got ${typeof turns}`);
   if (turns.length === 0) throw new ConfigError("turns must hold at least one turn");
-  const script = turns.map(readTurn);
+  const script = Array.from(turns, readTurn);
   let calls = 0;
   return {
     id: "fake",

@@ -15,7 +15,7 @@ use crate::error::CoreError;
 use crate::event::{Event, HookError, HookFailure, Level};
 use crate::hooks::{Registry, failure_message};
 use crate::host::{Effect, Host, Spawner};
-use crate::permission::redact_text;
+use crate::permission::redact::redact_text;
 use crate::session::Session;
 use crate::tools::ToolSet;
 use crate::types::{CallId, HandlerId, HookName, RunKey};

@@ -52,8 +52,6 @@ pub(super) struct Run {
     pub max_total_tokens: Option<f64>,
     pub has_steering: bool,
     pub usage: Cell<Usage>,
-    /// Text of the last assistant message.
-    pub text: RefCell<String>,
     place: RefCell<Option<Turn>>,
 }
 
@@ -69,7 +67,6 @@ impl Run {
             max_total_tokens: options.max_total_tokens,
             has_steering: options.steer,
             usage: Cell::default(),
-            text: RefCell::default(),
         }
     }
 
@@ -137,7 +134,7 @@ impl Run {
     }
 
     fn summary(&self, stop_reason: RunStopReason) -> RunSummary {
-        RunSummary { text: self.text.borrow().clone(), usage: self.usage.get(), stop_reason }
+        RunSummary { usage: self.usage.get(), stop_reason }
     }
 
     /// Dispatches a hook event; costs nothing where nobody registered. Cancellation abandons start hooks alone.

@@ -47,7 +47,6 @@ impl Run {
         let (message, answer) = self.call_model(turn).await?;
         self.append(&answer.message, Some(message), None);
         self.tell(Event::Message { message });
-        self.text.replace(answer.message.text);
         let calls = answer.message.calls;
         if !calls.is_empty() {
             self.run_calls(&calls, message, turn).await?;

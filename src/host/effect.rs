@@ -78,11 +78,10 @@ impl HookSubject {
     }
 }
 
-/// What a run came to.
+/// What a run came to. Its text stays with the host, as all text does.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunSummary {
-    pub text: String,
     pub usage: Usage,
     pub stop_reason: RunStopReason,
 }

@@ -101,7 +101,10 @@ fn out_of_turn(place: &str, role: &str, index: usize) -> String {
     if index == 0 {
         return format!("{place}.role must be user, as the first message is the user's, got {role}");
     }
-    format!("{place}.role is {role}, but user and assistant must alternate and messages[{}] is of the same side", index - 1)
+    format!(
+        "{place}.role is {role}, but user and assistant must alternate and messages[{}] is of the same side",
+        index - 1
+    )
 }
 
 /// The ids in one message, in order.
@@ -151,7 +154,10 @@ fn remember<'a>(ids: &mut Vec<&'a str>, id: &'a str, kind: &str, place: &str) ->
 
 fn check_answers(calls: &[&str], results: &[&str], place: &str) -> Result<(), String> {
     if let Some(id) = calls.iter().find(|id| !results.contains(id)) {
-        return Err(format!("{place} holds no tool_result for the tool_call \"{}\" of the message before", start_of(id)));
+        return Err(format!(
+            "{place} holds no tool_result for the tool_call \"{}\" of the message before",
+            start_of(id)
+        ));
     }
     match results.iter().position(|id| !calls.contains(id)) {
         Some(index) => {

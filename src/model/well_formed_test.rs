@@ -32,16 +32,31 @@ fn takes_what_the_apis_take() {
     for messages in [
         json!([user(json!("hi"))]),
         json!([user(json!("hi")), assistant(json!([text]))]),
-        json!([user(json!([text, image])), assistant(json!([text, call("1"), call("2")])),
-            user(json!([result("2"), result("1"), text])), assistant(json!("bye"))]),
+        json!([
+            user(json!([text, image])),
+            assistant(json!([text, call("1"), call("2")])),
+            user(json!([result("2"), result("1"), text])),
+            assistant(json!("bye"))
+        ]),
         json!([user(json!("hi")), assistant(json!([call("1")])), { "role": "tool", "content": [result("1")] }]),
         // The same id again in a later turn.
-        json!([user(json!("a")), assistant(json!([call("1")])), user(json!([result("1")])), assistant(json!([call("1")])),
-            user(json!([result("1")]))]),
-        json!([user(json!("hi")), assistant(json!([{ "type": "reasoning", "text": "", "signature": "s" },
-            { "type": "native", "provider": "x", "data": null }, { "type": "compaction", "content": null }]))]),
-        json!([user(json!("hi")), assistant(json!([call("1")])),
-            user(json!([{ "type": "tool_result", "id": "1", "content": [text, image], "isError": true }]))]),
+        json!([
+            user(json!("a")),
+            assistant(json!([call("1")])),
+            user(json!([result("1")])),
+            assistant(json!([call("1")])),
+            user(json!([result("1")]))
+        ]),
+        json!([
+            user(json!("hi")),
+            assistant(json!([{ "type": "reasoning", "text": "", "signature": "s" },
+            { "type": "native", "provider": "x", "data": null }, { "type": "compaction", "content": null }]))
+        ]),
+        json!([
+            user(json!("hi")),
+            assistant(json!([call("1")])),
+            user(json!([{ "type": "tool_result", "id": "1", "content": [text, image], "isError": true }]))
+        ]),
     ] {
         assert_eq!(check(messages.clone()), Ok(()), "{messages}");
     }
@@ -69,29 +84,65 @@ fn names_the_place_of_what_is_wrong() {
         (json!([user(json!([{ "type": "text", "text": "" }]))]), "messages[0].content[0].text is empty"),
         (json!([user(json!([{ "type": "text" }]))]), "messages[0].content[0].text is missing"),
         (json!([user(json!([{ "type": "tool_cal" }]))]), "did you mean \"tool_call\"?"),
-        (json!([user(json!([{ "type": "image", "mediaType": "image/png", "data": 3 }]))]), "content[0].data must be a string"),
+        (
+            json!([user(json!([{ "type": "image", "mediaType": "image/png", "data": 3 }]))]),
+            "content[0].data must be a string",
+        ),
         (json!([user(json!([call("1")]))]), "messages[0].content[0] is a tool_call, which only an assistant"),
         (json!([hi, assistant(json!([result("1")]))]), "messages[1].content[0] is a tool_result, which only a user"),
         (json!([hi, assistant(json!([call("1")]))]), "messages[1] holds the tool_call \"1\", and no message"),
         (json!([hi, assistant(json!([call("1")])), hi]), "messages[2] holds no tool_result for the tool_call \"1\""),
-        (json!([hi, assistant(json!([call("1"), call("2")])), user(json!([result("2")]))]), "no tool_result for the tool_call \"1\""),
-        (json!([user(json!([result("9")]))]), "messages[0].content[0] is a tool_result for \"9\", which is no tool_call"),
-        (json!([hi, assistant(json!([call("1")])), user(json!([result("1"), result("2")]))]), "content[1] is a tool_result for \"2\""),
-        (json!([hi, assistant(json!([call("1"), call("1")]))]), "messages[1].content[1].id \"1\" is the id of an earlier tool_call"),
+        (
+            json!([hi, assistant(json!([call("1"), call("2")])), user(json!([result("2")]))]),
+            "no tool_result for the tool_call \"1\"",
+        ),
+        (
+            json!([user(json!([result("9")]))]),
+            "messages[0].content[0] is a tool_result for \"9\", which is no tool_call",
+        ),
+        (
+            json!([hi, assistant(json!([call("1")])), user(json!([result("1"), result("2")]))]),
+            "content[1] is a tool_result for \"2\"",
+        ),
+        (
+            json!([hi, assistant(json!([call("1"), call("1")]))]),
+            "messages[1].content[1].id \"1\" is the id of an earlier tool_call",
+        ),
         (json!([hi, assistant(json!([call("1")])), user(json!([result("1"), result("1")]))]), "an earlier tool_result"),
-        (json!([hi, assistant(json!([call("1")])), user(json!([{ "type": "text", "text": "a" }, result("1")]))]),
-            "messages[2].content[1] is a tool_result behind another block"),
-        (json!([hi, assistant(json!([call("1")])), user(json!([{ "type": "tool_result", "id": "1" }]))]),
-            "messages[2].content[0].content must be a string or an array of text and image blocks"),
-        (json!([hi, assistant(json!([call("1")])), user(json!([{ "type": "tool_result", "id": "1", "content": [call("2")] }]))]),
-            "messages[2].content[0].content[0].type must be text or image"),
-        (json!([hi, assistant(json!([call("1")])),
-            user(json!([{ "type": "tool_result", "id": "1", "content": [{ "type": "text", "text": "" }] }]))]),
-            "messages[2].content[0].content[0].text is empty"),
+        (
+            json!([hi, assistant(json!([call("1")])), user(json!([{ "type": "text", "text": "a" }, result("1")]))]),
+            "messages[2].content[1] is a tool_result behind another block",
+        ),
+        (
+            json!([hi, assistant(json!([call("1")])), user(json!([{ "type": "tool_result", "id": "1" }]))]),
+            "messages[2].content[0].content must be a string or an array of text and image blocks",
+        ),
+        (
+            json!([
+                hi,
+                assistant(json!([call("1")])),
+                user(json!([{ "type": "tool_result", "id": "1", "content": [call("2")] }]))
+            ]),
+            "messages[2].content[0].content[0].type must be text or image",
+        ),
+        (
+            json!([
+                hi,
+                assistant(json!([call("1")])),
+                user(json!([{ "type": "tool_result", "id": "1", "content": [{ "type": "text", "text": "" }] }]))
+            ]),
+            "messages[2].content[0].content[0].text is empty",
+        ),
         (json!([hi, assistant(json!([call("")]))]), "messages[1].content[0].id is empty"),
-        (json!([hi, assistant(json!([{ "type": "tool_call", "id": "1", "name": "a" }]))]), "content[0].input is missing"),
+        (
+            json!([hi, assistant(json!([{ "type": "tool_call", "id": "1", "name": "a" }]))]),
+            "content[0].input is missing",
+        ),
         (json!([hi, assistant(json!([{ "type": "reasoning", "text": "" }]))]), "content[0].text is empty"),
-        (json!([hi, assistant(json!("a")), { "role": "tool", "content": "b" }]), "messages[2].content must hold a tool_result"),
+        (
+            json!([hi, assistant(json!("a")), { "role": "tool", "content": "b" }]),
+            "messages[2].content must hold a tool_result",
+        ),
     ] {
         let problem = check(messages.clone()).unwrap_err();
         assert!(problem.contains(expected), "{messages}\n{problem}");
@@ -131,8 +182,12 @@ proptest! {
 }
 
 const PIECES: &[&str] = &[
-    "null", "1", r#"{"role":"user","content":"a"}"#, r#"{"role":"assistant","content":[{"type":"tool_call"}]}"#,
+    "null",
+    "1",
+    r#"{"role":"user","content":"a"}"#,
+    r#"{"role":"assistant","content":[{"type":"tool_call"}]}"#,
     r#"{"role":"assistant","content":[{"type":"tool_call","id":"1","name":"a","input":{}}]}"#,
     r#"{"role":"user","content":[{"type":"tool_result","id":"1","content":[{"type":"text"}]}]}"#,
-    r#"{"role":"tool","content":[{"type":"tool_result","id":"1","content":"a"}]}"#, r#"{"role":3,"content":[[]]}"#,
+    r#"{"role":"tool","content":[{"type":"tool_result","id":"1","content":"a"}]}"#,
+    r#"{"role":3,"content":[[]]}"#,
 ];

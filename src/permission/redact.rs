@@ -5,6 +5,7 @@
 //! finder; the union of the spans is what gets masked.
 
 mod assignment;
+mod plain;
 mod shape;
 mod value;
 

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     fn message(role: Role, blocks: usize, empty: &[usize]) -> MessageOutline {
-        MessageOutline { role, text: String::new(), calls: Vec::new(), empty_blocks: empty.to_vec(), blocks }
+        MessageOutline { role, calls: Vec::new(), empty_blocks: empty.to_vec(), blocks }
     }
 
     #[test]

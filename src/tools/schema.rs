@@ -28,9 +28,11 @@ const MAX_CACHED_SCHEMAS: usize = 128;
 const MAX_CACHED_TEXT_BYTES: usize = 256 * 1024;
 /// What one compiled pattern may take.
 const MAX_PATTERN_BYTES: usize = 1 << 20;
-/// Inputs over this size get the lower limit: one backtracking step may scan a whole string.
-const LARGE_INPUT_BYTES: usize = 32 * 1024;
-const BACKTRACK_LIMIT: usize = 5_000;
+/// One backtracking step may scan a whole string, at about a nanosecond a byte: inputs over this size get the lower
+/// limit, so that the worst pattern on the worst input takes about half a second, and a second for a megabyte.
+const LARGE_INPUT_BYTES: usize = 16 * 1024;
+/// Enough for a look-around at each character of an input that is not large.
+const BACKTRACK_LIMIT: usize = 20_000;
 const BACKTRACK_LIMIT_FOR_LARGE_INPUTS: usize = 250;
 
 /// A compiled JSON Schema. Cloning shares it.
@@ -68,9 +70,7 @@ impl JsonSchema {
         if let Some(known) = CACHE.with(|cache| cache.borrow_mut().get(text)) {
             return Ok(known);
         }
-        let schema = JsonSchema {
-            compiled: Rc::new(Compiled::new(text)?),
-        };
+        let schema = JsonSchema { compiled: Rc::new(Compiled::new(text)?) };
         if text.len() <= MAX_CACHED_TEXT_BYTES {
             CACHE.with(|cache| cache.borrow_mut().put(Rc::from(text), schema.clone()));
         }
@@ -83,8 +83,8 @@ impl JsonSchema {
     /// At most five problems, each with its field: `path: is required; options.0.count: 3.5 is not of type "integer"`.
     pub fn check(&self, input: &str) -> Result<(), String> {
         // The reader refuses what is nested over 127 levels: recursion below is bounded by that.
-        let value: Value = serde_json::from_str(input)
-            .map_err(|error| format!("input: is not usable JSON: {error}"))?;
+        let value: Value =
+            serde_json::from_str(input).map_err(|error| format!("input: is not usable JSON: {error}"))?;
         let compiled = &*self.compiled;
         let validator = compiled.validator_for(input.len());
         if validator.is_valid(&value) {
@@ -99,31 +99,20 @@ impl JsonSchema {
 
 impl fmt::Debug for JsonSchema {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_tuple("JsonSchema")
-            .field(&self.compiled.schema)
-            .finish()
+        formatter.debug_tuple("JsonSchema").field(&self.compiled.schema).finish()
     }
 }
 
 impl Compiled {
     fn new(text: &str) -> Result<Self, String> {
-        let schema: Value = serde_json::from_str(text)
-            .map_err(|error| format!("the schema is not usable JSON: {error}"))?;
+        let schema: Value =
+            serde_json::from_str(text).map_err(|error| format!("the schema is not usable JSON: {error}"))?;
         if !schema.is_object() && !schema.is_boolean() {
             return Err("the schema must be a JSON object".to_owned());
         }
         let shape = Shape::of(&schema)?;
-        let validator = options(BACKTRACK_LIMIT)
-            .build(&schema)
-            .map_err(|error| problem::in_schema(&error))?;
-        Ok(Self {
-            schema,
-            validator,
-            shape,
-            for_large_inputs: OnceCell::new(),
-            by_pointer: OnceCell::new(),
-        })
+        let validator = options(BACKTRACK_LIMIT).build(&schema).map_err(|error| problem::in_schema(&error))?;
+        Ok(Self { schema, validator, shape, for_large_inputs: OnceCell::new(), by_pointer: OnceCell::new() })
     }
 
     fn validator_for(&self, input_bytes: usize) -> &Validator {
@@ -131,11 +120,7 @@ impl Compiled {
             return &self.validator;
         }
         self.for_large_inputs
-            .get_or_init(|| {
-                options(BACKTRACK_LIMIT_FOR_LARGE_INPUTS)
-                    .build(&self.schema)
-                    .ok()
-            })
+            .get_or_init(|| options(BACKTRACK_LIMIT_FOR_LARGE_INPUTS).build(&self.schema).ok())
             .as_ref()
             .unwrap_or(&self.validator)
     }
@@ -143,28 +128,20 @@ impl Compiled {
     /// For an input so deep that comparing it with each alternative could take for ever: the fields at the top alone.
     fn name_top_fields(&self, input: &Value) -> String {
         const PROBLEM: &str = "does not match the schema (nested too deeply to say where)";
-        let validators = self
-            .by_pointer
-            .get_or_init(|| options(BACKTRACK_LIMIT).build_map(&self.schema).ok());
+        let validators = self.by_pointer.get_or_init(|| options(BACKTRACK_LIMIT).build_map(&self.schema).ok());
         let wrong: Vec<String> = input
             .as_object()
             .into_iter()
             .flatten()
             .filter(|(name, value)| {
                 let pointer = format!("#/properties/{}", problem::pointer_segment(name));
-                let validator = validators
-                    .as_ref()
-                    .and_then(|validators| validators.get(&pointer));
+                let validator = validators.as_ref().and_then(|validators| validators.get(&pointer));
                 validator.is_some_and(|validator| !validator.is_valid(value))
             })
             .take(MAX_PROBLEMS)
             .map(|(name, _)| format!("{}: {PROBLEM}", problem::shorten(name)))
             .collect();
-        if wrong.is_empty() {
-            format!("input: {PROBLEM}")
-        } else {
-            wrong.join("; ")
-        }
+        if wrong.is_empty() { format!("input: {PROBLEM}") } else { wrong.join("; ") }
     }
 }
 

@@ -5,6 +5,9 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+/// An empty string, as JSON text.
+const EMPTY: &str = "\"\"";
+
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -30,8 +33,6 @@ pub struct ToolCall {
 #[derive(Debug, Clone)]
 pub struct MessageOutline {
     pub role: Role,
-    /// The text of all text blocks.
-    pub text: String,
     pub calls: Vec<ToolCall>,
     /// Positions of text blocks that hold nothing.
     pub empty_blocks: Vec<usize>,
@@ -44,7 +45,6 @@ impl MessageOutline {
     pub fn user_text(empty: bool) -> MessageOutline {
         MessageOutline {
             role: Role::User,
-            text: String::new(),
             calls: Vec::new(),
             empty_blocks: if empty { vec![0] } else { Vec::new() },
             blocks: 1,
@@ -104,11 +104,10 @@ pub fn outline(json: &str) -> Result<MessageOutline, String> {
     };
     let content = wire.content.ok_or("content is missing")?.get();
     let mut message =
-        MessageOutline { role, text: String::new(), calls: Vec::new(), empty_blocks: Vec::new(), blocks: 0 };
+        MessageOutline { role, calls: Vec::new(), empty_blocks: Vec::new(), blocks: 0 };
     if content.starts_with('"') {
-        message.text = serde_json::from_str(content).map_err(|error| format!("content: {error}"))?;
         message.blocks = 1;
-        if message.text.is_empty() {
+        if content == EMPTY {
             message.empty_blocks.push(0);
         }
         return Ok(message);
@@ -127,18 +126,16 @@ fn read_block(message: &mut MessageOutline, index: usize, json: &str) -> Result<
     let assistant = message.role == Role::Assistant;
     match block.kind.as_deref() {
         Some("text") => {
-            let text = string(block.text, ".text")?;
-            if text.is_empty() {
+            if is_string(block.text, ".text")? == EMPTY {
                 message.empty_blocks.push(index);
             }
-            message.text.push_str(&text);
         }
         Some("reasoning") => {
-            string(block.text, ".text")?;
+            is_string(block.text, ".text")?;
         }
         Some("image") => {
-            string(block.media_type, ".mediaType")?;
-            string(block.data, ".data")?;
+            is_string(block.media_type, ".mediaType")?;
+            is_string(block.data, ".data")?;
         }
         Some("tool_call") if assistant => {
             let id = non_empty(block.id, ".id")?;
@@ -147,7 +144,7 @@ fn read_block(message: &mut MessageOutline, index: usize, json: &str) -> Result<
                 return Err(format!(".id \"{}\" is the id of an earlier call of the same message", cut(&id)));
             }
             let (input, refused) = match block.input {
-                Some(input) => (input.get().into(), None),
+                Some(input) => (whole_characters(input.get()).into(), None),
                 None => ("null".into(), Some("input is missing".to_string())),
             };
             message.calls.push(ToolCall { id, name, input, refused });
@@ -159,7 +156,7 @@ fn read_block(message: &mut MessageOutline, index: usize, json: &str) -> Result<
             }
         }
         Some("native") => {
-            string(block.provider, ".provider")?;
+            is_string(block.provider, ".provider")?;
         }
         Some("compaction") => {}
         Some(kind @ ("tool_call" | "tool_result")) => {
@@ -176,14 +173,44 @@ fn read_block(message: &mut MessageOutline, index: usize, json: &str) -> Result<
     Ok(())
 }
 
-fn string(value: Option<&RawValue>, field: &str) -> Result<String, String> {
-    let value = value.ok_or_else(|| format!("{field} is missing"))?;
-    serde_json::from_str(value.get()).map_err(|_| format!("{field} must be a string"))
+/// The string as JSON text. It is not decoded: text may be long, and hold half a surrogate pair, which Rust cannot.
+fn is_string<'a>(value: Option<&'a RawValue>, field: &str) -> Result<&'a str, String> {
+    let value = value.ok_or_else(|| format!("{field} is missing"))?.get();
+    if value.starts_with('"') { Ok(value) } else { Err(format!("{field} must be a string")) }
 }
 
 fn non_empty(value: Option<&RawValue>, field: &str) -> Result<String, String> {
-    let text = string(value, field)?;
+    let text: String = serde_json::from_str(is_string(value, field)?)
+        .map_err(|_| format!("{field} must be a string of whole characters"))?;
     if text.is_empty() { Err(format!("{field} must not be empty")) } else { Ok(text) }
+}
+
+/// JSON text as Rust can read it: half of a surrogate pair, which JS writes as an escape, becomes U+FFFD.
+fn whole_characters(json: &str) -> Cow<'_, str> {
+    if !json.contains("\\ud") {
+        return Cow::Borrowed(json);
+    }
+    let mut whole = String::with_capacity(json.len());
+    let mut rest = json;
+    while let Some((before, after)) = rest.split_once('\\') {
+        whole.push_str(before);
+        // `\ud8xx` to `\udfxx`; whole pairs are written as they are.
+        let half = after.as_bytes().first_chunk::<5>().is_some_and(|escape| {
+            escape.starts_with(b"ud") && matches!(escape.get(2), Some(b'8' | b'9' | b'a'..=b'f'))
+        });
+        let taken = if half {
+            whole.push('\u{fffd}');
+            5
+        } else {
+            whole.push('\\');
+            let taken = after.chars().next().map_or(0, char::len_utf8);
+            whole.push_str(after.get(..taken).unwrap_or_default());
+            taken
+        };
+        rest = after.get(taken..).unwrap_or_default();
+    }
+    whole.push_str(rest);
+    Cow::Owned(whole)
 }
 
 /// The start of foreign text, for an error message.

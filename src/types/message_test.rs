@@ -10,7 +10,6 @@ fn reads_text_calls_and_empty_blocks() {
         {"type":"tool_call","id":"1","name":"read","input":{"p":[1]}},{"type":"text","text":"b"}]}"#,
     )
     .unwrap();
-    assert_eq!(message.text, "ab");
     assert_eq!(message.empty_blocks, [1]);
     assert_eq!(message.calls.len(), 1);
     assert_eq!(&*message.calls[0].input, r#"{"p":[1]}"#);
@@ -49,4 +48,23 @@ fn refuses_two_calls_with_one_id() {
     let call = r#"{"type":"tool_call","id":"x","name":"a","input":{}}"#;
     let problem = outline(&format!(r#"{{"role":"assistant","content":[{call},{call}]}}"#)).unwrap_err();
     assert!(problem.contains("content[1].id \"x\""), "{problem}");
+}
+
+#[test]
+fn text_that_rust_cannot_hold_is_text_all_the_same() {
+    let message = outline(r#"{"role":"assistant","content":[{"type":"text","text":"\ud800"}]}"#).unwrap();
+    assert!(message.says_something());
+}
+
+#[test]
+fn half_a_surrogate_pair_in_an_input_becomes_a_replacement_character() {
+    for (json, expected) in [
+        (r#""a\ud800b""#, "\"a\u{fffd}b\""),
+        (r#""\\ud800""#, r#""\\ud800""#),
+        (r#""\"\udfff\n""#, "\"\\\"\u{fffd}\\n\""),
+        (r#""\u0001\ud8""#, r#""\u0001\ud8""#),
+        (r#""x\udc""#, r#""x\udc""#),
+    ] {
+        assert_eq!(whole_characters(json), expected, "{json}");
+    }
 }

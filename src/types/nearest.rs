@@ -84,7 +84,8 @@ mod tests {
         let long = "A".repeat(100_000);
         let lower = long.to_lowercase();
         assert_eq!(nearest(&long, [lower.as_str()]), Some(lower.as_str()));
-        assert_eq!(nearest(&long, [lower.get(1..).unwrap()]), None);
+        let shorter = "a".repeat(99_999);
+        assert_eq!(nearest(&long, [shorter.as_str()]), None);
     }
 
     proptest! {

@@ -12,7 +12,7 @@ use super::{compiled, merged};
 static TOKEN: LazyLock<regex::Regex> = LazyLock::new(|| {
     compiled(concat!(
         r"(?-u)(?:(?:\b|_|\\[nrtbf]|%[0-9A-Fa-f]{2})(sk-[A-Za-z0-9_-]{6,})",
-        r"|sk-(?:ant|proj|svcacct)-[A-Za-z0-9_-]{8,}",
+        r"|sk-(?:(?:ant|proj|svcacct)-[A-Za-z0-9_-]{8,}|[A-Za-z0-9]{41,})",
         r"|gh[pousr]_[A-Za-z0-9]{6,}|github_pat_[A-Za-z0-9_]{6,}",
         r"|gl(?:pat|dt|rt|ptt|cbt|ft|imt|agent|soat)-[A-Za-z0-9_-]{6,}",
         r"|xox[a-z](?:\.xox[a-z])?-[A-Za-z0-9-]{6,}|xapp-[A-Za-z0-9-]{10,}",
@@ -76,7 +76,9 @@ fn looks_like_token(word: &str) -> bool {
     let word = word.trim_end_matches(['.', ':', '|']);
     let lower = word.bytes().any(|byte| byte.is_ascii_lowercase());
     let capital_inside = word.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
-    word.len() >= MIN_LETTERS_OF_TOKEN || (lower && capital_inside) || word.bytes().any(|byte| !byte.is_ascii_alphabetic())
+    word.len() >= MIN_LETTERS_OF_TOKEN
+        || (lower && capital_inside)
+        || word.bytes().any(|byte| !byte.is_ascii_alphabetic())
 }
 
 /// PEM keys from BEGIN to END; where the END is missing, whatever may be key material; where the BEGIN is missing, the
@@ -107,7 +109,8 @@ fn find_private_keys(text: &str, spans: &mut Vec<Range<usize>>) {
 
 /// Behind base64, header lines (`DEK-Info: AES-128-CBC,…`), escaped line ends, and what quotes or numbers lines.
 fn key_material_end(text: &str, from: usize) -> usize {
-    let material = |byte: &u8| byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || b"+/=\\:,-.%>|#*".contains(byte);
+    let material =
+        |byte: &u8| byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || b"+/=\\:,-.%>|#*".contains(byte);
     let rest = text.as_bytes().get(from..).unwrap_or_default();
     from + rest.iter().take_while(|byte| material(byte)).count()
 }
@@ -224,16 +227,19 @@ fn address_around(text: &str, from: usize, at: usize) -> Option<Range<usize>> {
     }
     let name = local.get(start..)?;
     let host_end = host.find(|character: char| !(character.is_alphanumeric() || ".-".contains(character)));
-    let host = host.get(..host_end.unwrap_or(host.len()))?.trim_end_matches(['.', '-']);
-    let (domain, ending) = host.rsplit_once('.')?;
+    let host = host.get(..host_end.unwrap_or(host.len()))?;
+    // The ending is the last label that begins with two letters: of `x.com-old` and `x.com.` that is `com`.
+    let letters = |label: &str| label.find(|character: char| !character.is_alphabetic()).unwrap_or(label.len());
+    let (domain, ending) = host.rmatch_indices('.').find_map(|(dot, _)| {
+        let label = host.get(dot + 1..)?;
+        let label = label.get(..letters(label))?;
+        (label.chars().count() >= 2).then_some((host.get(..dot)?, label))
+    })?;
     let behind_number = domain.trim_start_matches(|digit: char| digit.is_ascii_digit());
     let is_version = behind_number.len() < domain.len() && behind_number.starts_with('.');
     let is_file = FILE_ENDINGS.iter().any(|file| ending.eq_ignore_ascii_case(file));
-    if ending.chars().count() < 2 || !ending.chars().all(char::is_alphabetic) && !ending.starts_with("xn--") {
-        return None;
-    }
     if name.is_empty() || domain.is_empty() || is_version || is_file || name == "git" {
         return None;
     }
-    Some(from + start..at + 1 + host.len())
+    Some(from + start..at + 1 + domain.len() + 1 + ending.len())
 }

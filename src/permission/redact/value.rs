@@ -1,9 +1,10 @@
-//! Where an assigned value begins and ends, and which values are plainly no secrets: `null`, `${TOKEN}`, `getToken()`.
+//! Where an assigned value begins and ends.
 //! Knows nothing of the names that values are assigned to.
 
 use std::ops::Range;
 
 use super::MASK;
+use super::plain::{is_plain, is_reference, is_reference_start, is_word};
 
 /// What is known of an assignment when its value is read.
 pub(super) struct Context {
@@ -29,16 +30,13 @@ pub(super) struct Value<'a> {
     pub(super) quoted: bool,
 }
 
-/// Values that say nothing, types, and (behind white space) words that go on in a sentence.
-const PLAIN: [&str; 34] = [
-    "null", "none", "nil", "undefined", "true", "false", "string", "str", "&str", "number", "int", "integer", "bool",
-    "boolean", "any", "unknown", "void", "required", "optional", "empty", "missing", "invalid", "expired", "include",
-    "omit", "same-origin", "inherit", "bytes", "object", "never", "symbol", "option", "some", "default",
-];
-const PLAIN_BEHIND_SPACE: [&str; 26] = [
-    "to", "is", "are", "and", "or", "for", "flag", "the", "a", "an", "with", "in", "from", "if", "when", "as", "on",
-    "by", "was", "not", "must", "can", "will", "should", "has", "of",
-];
+impl<'a> Value<'a> {
+    fn unquoted(text: &'a str, span: Range<usize>) -> Value<'a> {
+        let end = span.end;
+        Value { text, secrets: std::iter::once(span).collect(), end, quoted: false }
+    }
+}
+
 /// Schemes of an Authorization header that a single word follows.
 const SINGLE_WORD_SCHEMES: [&str; 7] = ["bearer", "basic", "token", "apikey", "api-key", "negotiate", "bot"];
 /// And those that a list of parameters follows.
@@ -96,7 +94,7 @@ fn single<'a>(text: &'a str, from: usize, context: &Context, longest: usize) -> 
     if is_plain(word, context.spaced) || is_reference(word) {
         return Single::Plain(end);
     }
-    Single::Secret(Value { text: word, secrets: vec![at..end], end, quoted: false })
+    Single::Secret(Value::unquoted(word, at..end))
 }
 
 /// The value of a header at `from`. The scheme stays, and everything behind it goes.
@@ -123,7 +121,7 @@ pub(super) fn header<'a>(text: &'a str, from: usize, context: &Context) -> Optio
     let start = if is_list { start } else { at };
     let end = at + line_length(rest.as_bytes(), context.enclosing_quote);
     let line = text.get(start..end).filter(|line| !line.starts_with(MASK))?;
-    Some(Value { text: line, secrets: vec![start..end], end, quoted: false })
+    Some(Value::unquoted(line, start..end))
 }
 
 /// A quoted value, or in an array all that follow one another.
@@ -212,50 +210,7 @@ fn skip_blank(text: &str, from: usize) -> usize {
 /// Whether an unquoted value begins like something that holds no secret itself.
 fn names_no_secret(rest: &str, context: &Context) -> bool {
     let code = context.spaced || context.quoted_name;
-    (rest.starts_with(['{', '[', '(']) && code)
-        || (rest.starts_with('-') && context.option)
-        || is_reference_start(rest)
-}
-
-/// `$TOKEN`, `${TOKEN}`, `$(cat token)`, `{{ token }}`, `process.env.TOKEN`: where the secret is, not what it is.
-fn is_reference_start(rest: &str) -> bool {
-    let variable = rest.strip_prefix('$').is_some_and(|name| {
-        let word: &str = name.get(..name.bytes().take_while(|byte| is_word(*byte)).count()).unwrap_or("");
-        let behind = name.as_bytes().get(word.len());
-        let ends = behind.is_none_or(|byte| !byte.is_ascii_alphanumeric());
-        name.starts_with(['{', '(']) || (ends && !word.is_empty() && !word.bytes().any(|byte| byte.is_ascii_lowercase()))
-    });
-    let environment = ["process.env.", "os.environ", "os.getenv", "std::env", "env::var", "import.meta.env", "Deno.env"];
-    variable || rest.starts_with("{{") || environment.iter().any(|start| rest.starts_with(start))
-}
-
-/// Whether a quoted value is nothing but a reference.
-fn is_reference(content: &str) -> bool {
-    let name = |inner: &str| inner.bytes().all(|byte| is_word(byte) || b". -".contains(&byte));
-    let braces = content.strip_prefix("${").and_then(|inner| inner.strip_suffix('}'));
-    let doubled = content.trim_start_matches('$').strip_prefix("{{").and_then(|inner| inner.strip_suffix("}}"));
-    let variable = content.strip_prefix('$').is_some_and(|word| {
-        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
-    });
-    let pointed = content.strip_prefix('<').and_then(|inner| inner.strip_suffix('>'));
-    variable || braces.is_some_and(name) || doubled.is_some_and(name) || pointed.is_some_and(name)
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
-}
-
-fn is_plain(word: &str, spaced: bool) -> bool {
-    let bare = word.trim_end_matches(['.', ';', ',', ')', '?', '|', '!']);
-    let known = |words: &[&str]| words.iter().any(|plain| bare.eq_ignore_ascii_case(plain));
-    bare.is_empty() || known(&PLAIN) || (spaced && (known(&PLAIN_BEHIND_SPACE) || is_call(bare)))
-}
-
-/// `getToken(`, `tokens[0]`, `this.next(`: code that makes the value.
-fn is_call(word: &str) -> bool {
-    let name = word.bytes().take_while(|byte| is_word(*byte) || b".:$?".contains(byte)).count();
-    let starts_a_name = word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_');
-    starts_a_name && matches!(word.as_bytes().get(name), Some(b'(' | b'['))
+    (rest.starts_with(['{', '[', '(']) && code) || (rest.starts_with('-') && context.option) || is_reference_start(rest)
 }
 
 /// An unquoted value: to white space, or to a delimiter with which the value is really over. A delimiter inside a
@@ -289,7 +244,8 @@ fn ends_value(behind: &[u8]) -> bool {
     if first.is_ascii_whitespace() || b"\"'`,;:)]}>&|\\.<".contains(first) {
         return true;
     }
-    let name = behind.iter().take(LONGEST_NEXT_NAME).take_while(|byte| is_word(**byte) || b".- %".contains(byte)).count();
+    let name =
+        behind.iter().take(LONGEST_NEXT_NAME).take_while(|byte| is_word(**byte) || b".- %".contains(byte)).count();
     name > 0 && matches!(behind.get(name), Some(b'=' | b':'))
 }
 

@@ -43,15 +43,11 @@ pub(super) fn list<'a>(errors: impl Iterator<Item = ValidationError<'a>>, limit:
 pub(super) fn in_schema(error: &ValidationError<'_>) -> String {
     let place = field(error.instance_path().as_str());
     match error.kind() {
-        Kind::Referencing(reference) => format!(
-            "the schema cannot be used: {}",
-            cut(&reference.to_string(), MAX_TEXT_CHARS)
-        ),
+        Kind::Referencing(reference) => {
+            format!("the schema cannot be used: {}", cut(&reference.to_string(), MAX_TEXT_CHARS))
+        }
         Kind::Format { format } if format == "regex" => {
-            format!(
-                "{place}: {} is no regular expression, or too large a one",
-                show(error.instance())
-            )
+            format!("{place}: {} is no regular expression, or too large a one", show(error.instance()))
         }
         _ if place.ends_with("type") && error.instance().is_string() => {
             format!("{place}: {} is not a JSON type", show(error.instance()))
@@ -59,10 +55,7 @@ pub(super) fn in_schema(error: &ValidationError<'_>) -> String {
         _ => {
             let mut problems = Vec::new();
             explain(error, MAX_ALTERNATIVE_DEPTH, &mut problems);
-            problems
-                .into_iter()
-                .next()
-                .unwrap_or_else(|| format!("{place}: cannot be used"))
+            problems.into_iter().next().unwrap_or_else(|| format!("{place}: cannot be used"))
         }
     }
 }
@@ -74,9 +67,7 @@ pub(super) fn pointer_segment(name: &str) -> String {
         match byte {
             b'~' => segment.push_str("~0"),
             b'/' => segment.push_str("~1"),
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => {
-                segment.push(char::from(byte))
-            }
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' => segment.push(char::from(byte)),
             _ => segment.push_str(&format!("%{byte:02X}")),
         }
     }
@@ -91,9 +82,7 @@ pub(super) fn shorten(text: &str) -> String {
 fn explain(error: &ValidationError<'_>, alternative_depth: usize, problems: &mut Vec<String>) {
     let path = error.instance_path().as_str();
     let value = || show(error.instance());
-    let mut add = |path: String, text: String| {
-        problems.push(format!("{path}: {}", cut(&text, MAX_TEXT_CHARS)))
-    };
+    let mut add = |path: String, text: String| problems.push(format!("{path}: {}", cut(&text, MAX_TEXT_CHARS)));
     match error.kind() {
         Kind::Required { property } => {
             let name = property.as_str().unwrap_or_default();
@@ -101,53 +90,27 @@ fn explain(error: &ValidationError<'_>, alternative_depth: usize, problems: &mut
         }
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
             for name in unexpected.iter().take(MAX_UNKNOWN_FIELDS) {
-                add(
-                    member(path, name),
-                    "is not a field of the schema".to_owned(),
-                );
+                add(member(path, name), "is not a field of the schema".to_owned());
             }
         }
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
             match closest(path, context).filter(|_| alternative_depth > 0) {
-                Some(branch) => branch
-                    .iter()
-                    .for_each(|error| explain(error, alternative_depth - 1, problems)),
-                None => add(
-                    field(path),
-                    format!("{} matches none of {} alternatives", value(), context.len()),
-                ),
+                Some(branch) => branch.iter().for_each(|error| explain(error, alternative_depth - 1, problems)),
+                None => add(field(path), format!("{} matches none of {} alternatives", value(), context.len())),
             }
         }
-        Kind::OneOfMultipleValid { .. } => add(
-            field(path),
-            format!("{} matches more than one alternative", value()),
-        ),
+        Kind::OneOfMultipleValid { .. } => add(field(path), format!("{} matches more than one alternative", value())),
         Kind::FalseSchema => add(field(path), "is not allowed".to_owned()),
         Kind::Not { .. } => add(field(path), format!("{} is not allowed", value())),
-        Kind::Constant { expected_value } => {
-            add(field(path), format!("must be {}", show(expected_value)))
-        }
+        Kind::Constant { expected_value } => add(field(path), format!("must be {}", show(expected_value))),
         Kind::AdditionalItems { limit } => add(field(path), format!("has more than {limit} items")),
-        Kind::UnevaluatedItems { .. } => add(
-            field(path),
-            "has items that the schema does not allow".to_owned(),
-        ),
-        Kind::Contains => add(
-            field(path),
-            "holds no item, or not as many, that the schema asks for".to_owned(),
-        ),
-        Kind::PropertyNames { error } => add(
-            field(path),
-            format!(
-                "the field name {}",
-                error.masked_with(show(error.instance()))
-            ),
-        ),
+        Kind::UnevaluatedItems { .. } => add(field(path), "has items that the schema does not allow".to_owned()),
+        Kind::Contains => add(field(path), "holds no item, or not as many, that the schema asks for".to_owned()),
+        Kind::PropertyNames { error } => {
+            add(field(path), format!("the field name {}", error.masked_with(show(error.instance()))))
+        }
         Kind::BacktrackLimitExceeded { .. } | Kind::RegexEngineFailure { .. } => {
-            add(
-                field(path),
-                format!("{} takes too long to match against the pattern", value()),
-            );
+            add(field(path), format!("{} takes too long to match against the pattern", value()));
         }
         _ => add(field(path), error.masked_with(value()).to_string()),
     }
@@ -162,18 +125,13 @@ fn closest<'e>(
         .iter()
         .filter(|errors| !errors.is_empty())
         .filter(|errors| {
-            !errors.iter().any(|error| {
-                error.instance_path().as_str() == path && tells_kinds_apart(error.kind())
-            })
+            !errors.iter().any(|error| error.instance_path().as_str() == path && tells_kinds_apart(error.kind()))
         })
         .min_by_key(|errors| errors.len())
 }
 
 fn tells_kinds_apart(kind: &Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Type { .. } | Kind::Constant { .. } | Kind::Enum { .. } | Kind::FalseSchema
-    )
+    matches!(kind, Kind::Type { .. } | Kind::Constant { .. } | Kind::Enum { .. } | Kind::FalseSchema)
 }
 
 /// `/options/0/count` as `options.0.count`; `input` for the whole of it.
@@ -181,11 +139,8 @@ fn field(pointer: &str) -> String {
     if pointer.is_empty() {
         return "input".to_owned();
     }
-    let segments: Vec<String> = pointer
-        .split('/')
-        .skip(1)
-        .map(|segment| shorten(&segment.replace("~1", "/").replace("~0", "~")))
-        .collect();
+    let segments: Vec<String> =
+        pointer.split('/').skip(1).map(|segment| shorten(&segment.replace("~1", "/").replace("~0", "~"))).collect();
     let path = segments.join(".");
     let length = path.chars().count();
     if length <= 2 * MAX_SHOWN_CHARS {
@@ -198,11 +153,7 @@ fn field(pointer: &str) -> String {
 
 fn member(pointer: &str, name: &str) -> String {
     let name = shorten(name);
-    if pointer.is_empty() {
-        name
-    } else {
-        format!("{}.{name}", field(pointer))
-    }
+    if pointer.is_empty() { name } else { format!("{}.{name}", field(pointer)) }
 }
 
 fn cut(text: &str, max_chars: usize) -> String {
@@ -215,10 +166,7 @@ fn cut(text: &str, max_chars: usize) -> String {
 /// The beginning of a value's JSON, without writing the rest of it.
 fn show(value: &Value) -> String {
     // A character takes at most four bytes, so that this many bytes always hold the characters shown.
-    let mut beginning = Beginning {
-        bytes: Vec::new(),
-        max_bytes: 4 * MAX_SHOWN_CHARS + 4,
-    };
+    let mut beginning = Beginning { bytes: Vec::new(), max_bytes: 4 * MAX_SHOWN_CHARS + 4 };
     // The error says that the beginning is full.
     let _ = serde_json::to_writer(&mut beginning, value);
     shorten(&String::from_utf8_lossy(&beginning.bytes))

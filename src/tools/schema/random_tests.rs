@@ -24,48 +24,24 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 fn any_schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
-        prop::sample::select(vec![
-            "string", "integer", "number", "object", "array", "null", "strin"
-        ])
-        .prop_map(|kind| json!({ "type": kind })),
-        prop::sample::select(vec![
-            "#",
-            "#/$defs/a",
-            "#/properties/a",
-            "#a",
-            "x",
-            "#/allOf/0",
-            "%",
-            "#%ff"
-        ])
-        .prop_map(|target| json!({ "$ref": target })),
+        prop::sample::select(vec!["string", "integer", "number", "object", "array", "null", "strin"])
+            .prop_map(|kind| json!({ "type": kind })),
+        prop::sample::select(vec!["#", "#/$defs/a", "#/properties/a", "#a", "x", "#/allOf/0", "%", "#%ff"])
+            .prop_map(|target| json!({ "$ref": target })),
         prop::sample::select(vec!["^a", "(", "(?=a)b", "(a*)*\\1", "[é]", "\\"])
             .prop_map(|pattern| json!({ "pattern": pattern })),
         any::<bool>().prop_map(Value::from),
         any_json().prop_map(|value| json!({ "const": value })),
-        (0..5_u8).prop_map(
-            |limit| json!({ "minItems": limit, "maxLength": limit, "uniqueItems": true })
-        ),
+        (0..5_u8).prop_map(|limit| json!({ "minItems": limit, "maxLength": limit, "uniqueItems": true })),
     ];
     leaf.prop_recursive(4, 30, 3, |inner| {
         let list = prop::collection::vec(inner.clone(), 1..4);
         let map = prop::collection::vec(("[ab/~é]{1,2}", inner.clone()), 0..4)
             .prop_map(|members| Value::Object(members.into_iter().collect()));
         prop_oneof![
-            (
-                prop::sample::select(vec!["allOf", "anyOf", "oneOf", "prefixItems"]),
-                list
-            )
+            (prop::sample::select(vec!["allOf", "anyOf", "oneOf", "prefixItems"]), list)
                 .prop_map(|(keyword, list)| json!({ keyword: list })),
-            (
-                prop::sample::select(vec![
-                    "properties",
-                    "$defs",
-                    "patternProperties",
-                    "dependentSchemas"
-                ]),
-                map
-            )
+            (prop::sample::select(vec!["properties", "$defs", "patternProperties", "dependentSchemas"]), map)
                 .prop_map(|(keyword, map)| json!({ keyword: map })),
             (
                 prop::sample::select(vec![

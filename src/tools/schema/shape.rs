@@ -38,10 +38,7 @@ impl Shape {
     pub(super) fn of(schema: &Value) -> Result<Self, String> {
         let graph = Graph::of(schema)?;
         let order = graph.in_place_order()?;
-        Ok(Self {
-            explainable_depth: graph.explainable_depth(&order),
-            may_backtrack: graph.may_backtrack,
-        })
+        Ok(Self { explainable_depth: graph.explainable_depth(&order), may_backtrack: graph.may_backtrack })
     }
 
     /// The deepest input whose mistakes can be explained.
@@ -111,9 +108,8 @@ impl<'s> Graph<'s> {
                         self.anchors.insert(anchor, value);
                     }
                 }
-                self.has_identifiers |= ["$id", "id"]
-                    .iter()
-                    .any(|name| members.get(*name).is_some_and(Value::is_string));
+                self.has_identifiers |=
+                    ["$id", "id"].iter().any(|name| members.get(*name).is_some_and(Value::is_string));
                 members.values().for_each(|member| self.find_names(member));
             }
             _ => {}
@@ -126,24 +122,14 @@ impl<'s> Graph<'s> {
         }
         let number = self.nodes.len();
         self.numbers.insert(std::ptr::from_ref(schema), number);
-        self.nodes.push(Node {
-            place: place.to_owned(),
-            ..Node::default()
-        });
+        self.nodes.push(Node { place: place.to_owned(), ..Node::default() });
         self.waiting.push((schema, number));
         number
     }
 
     fn read(&mut self, keywords: &'s Map<String, Value>, number: usize) -> Result<(), String> {
-        let place = self
-            .nodes
-            .get(number)
-            .map(|node| node.place.clone())
-            .unwrap_or_default();
-        let mut node = Node {
-            place: place.clone(),
-            ..Node::default()
-        };
+        let place = self.nodes.get(number).map(|node| node.place.clone()).unwrap_or_default();
+        let mut node = Node { place: place.clone(), ..Node::default() };
         for (keyword, value) in keywords {
             let here = below(&place, keyword);
             match keyword.as_str() {
@@ -153,28 +139,18 @@ impl<'s> Graph<'s> {
                     }
                 }
                 name if IN_PLACE.contains(&name) => node.in_place.push(self.number(value, &here)),
-                name if IN_PLACE_LISTS.contains(&name) => {
-                    self.number_all(value, &here, &mut node.in_place)
-                }
-                "dependentSchemas" | "dependencies" => {
-                    self.number_all(value, &here, &mut node.in_place)
-                }
+                name if IN_PLACE_LISTS.contains(&name) => self.number_all(value, &here, &mut node.in_place),
+                "dependentSchemas" | "dependencies" => self.number_all(value, &here, &mut node.in_place),
                 "properties" => self.number_all(value, &here, &mut node.members),
-                "additionalProperties" | "unevaluatedProperties" => {
-                    node.members.push(self.number(value, &here))
-                }
+                "additionalProperties" | "unevaluatedProperties" => node.members.push(self.number(value, &here)),
                 "patternProperties" => {
                     let patterns = value.as_object().into_iter().flat_map(Map::keys);
                     self.may_backtrack |= patterns.into_iter().any(|pattern| looks_around(pattern));
                     self.number_all(value, &here, &mut node.more_members);
                 }
                 "propertyNames" => node.more_members.push(self.number(value, &here)),
-                "items" | "prefixItems" if value.is_array() => {
-                    self.number_all(value, &here, &mut node.items)
-                }
-                "items" | "additionalItems" | "unevaluatedItems" => {
-                    node.items.push(self.number(value, &here))
-                }
+                "items" | "prefixItems" if value.is_array() => self.number_all(value, &here, &mut node.items),
+                "items" | "additionalItems" | "unevaluatedItems" => node.items.push(self.number(value, &here)),
                 "contains" => node.more_items.push(self.number(value, &here)),
                 // Not applied where they stand, but their references must resolve as well.
                 "$defs" | "definitions" => self.number_all(value, &here, &mut Vec::new()),
@@ -196,10 +172,7 @@ impl<'s> Graph<'s> {
                 }
             }
             Value::Object(schemas) => {
-                for (name, schema) in schemas
-                    .iter()
-                    .filter(|(_, schema)| schema.is_object() || schema.is_boolean())
-                {
+                for (name, schema) in schemas.iter().filter(|(_, schema)| schema.is_object() || schema.is_boolean()) {
                     numbers.push(self.number(schema, &below(place, &shorten(name))));
                 }
             }
@@ -231,21 +204,13 @@ impl<'s> Graph<'s> {
         match target {
             Some(target) => Ok(Some(target)),
             None if self.has_identifiers => Ok(None),
-            None => Err(format!(
-                "{place}: '{}' is not in the schema",
-                shorten(reference)
-            )),
+            None => Err(format!("{place}: '{}' is not in the schema", shorten(reference))),
         }
     }
 
     /// Every node after those that apply to the same value, loops aside; refuses what multiplies.
     fn in_place_order(&self) -> Result<Vec<usize>, String> {
-        let mut walk = InPlaceWalk {
-            graph: self,
-            entered: HashSet::new(),
-            sizes: HashMap::new(),
-            order: Vec::new(),
-        };
+        let mut walk = InPlaceWalk { graph: self, entered: HashSet::new(), sizes: HashMap::new(), order: Vec::new() };
         for number in 0..self.nodes.len() {
             walk.visit(number, 0)?;
         }
@@ -272,17 +237,9 @@ impl<'s> Graph<'s> {
     fn costs(&self, order: &[usize], below: &[u64]) -> Vec<u64> {
         let at = |costs: &[u64], number: &usize| costs.get(*number).copied().unwrap_or(1);
         let sum = |costs: &[u64], numbers: &[usize]| {
-            numbers
-                .iter()
-                .fold(0_u64, |sum, number| sum.saturating_add(at(costs, number)))
+            numbers.iter().fold(0_u64, |sum, number| sum.saturating_add(at(costs, number)))
         };
-        let max = |costs: &[u64], numbers: &[usize]| {
-            numbers
-                .iter()
-                .map(|number| at(costs, number))
-                .max()
-                .unwrap_or(0)
-        };
+        let max = |costs: &[u64], numbers: &[usize]| numbers.iter().map(|number| at(costs, number)).max().unwrap_or(0);
         // A node that is still missing here closes a loop, which the validator cuts as well.
         let mut as_object = vec![1_u64; self.nodes.len()];
         let mut as_array = vec![1_u64; self.nodes.len()];
@@ -292,12 +249,8 @@ impl<'s> Graph<'s> {
             };
             let members = max(below, &node.members).saturating_add(sum(below, &node.more_members));
             let items = max(below, &node.items).saturating_add(sum(below, &node.more_items));
-            let object = sum(&as_object, &node.in_place)
-                .saturating_add(members)
-                .saturating_add(1);
-            let array = sum(&as_array, &node.in_place)
-                .saturating_add(items)
-                .saturating_add(1);
+            let object = sum(&as_object, &node.in_place).saturating_add(members).saturating_add(1);
+            let array = sum(&as_array, &node.in_place).saturating_add(items).saturating_add(1);
             if let Some(cost) = as_object.get_mut(*number) {
                 *cost = object;
             }
@@ -305,11 +258,7 @@ impl<'s> Graph<'s> {
                 *cost = array;
             }
         }
-        as_object
-            .into_iter()
-            .zip(as_array)
-            .map(|(object, array)| object.max(array))
-            .collect()
+        as_object.into_iter().zip(as_array).map(|(object, array)| object.max(array)).collect()
     }
 }
 
@@ -366,36 +315,23 @@ fn below(place: &str, name: &str) -> String {
 }
 
 fn too_deep(node: &Node) -> String {
-    format!(
-        "{}: more than {MAX_IN_PLACE_DEPTH} subschemas in a row apply to the same value",
-        named(node)
-    )
+    format!("{}: more than {MAX_IN_PLACE_DEPTH} subschemas in a row apply to the same value", named(node))
 }
 
 fn named(node: &Node) -> &str {
-    if node.place.is_empty() {
-        "the schema"
-    } else {
-        &node.place
-    }
+    if node.place.is_empty() { "the schema" } else { &node.place }
 }
 
 /// Errs on the side of true: a class or an escaped bracket may look alike.
 fn looks_around(pattern: &str) -> bool {
-    let back_reference = pattern
-        .as_bytes()
-        .windows(2)
-        .any(|pair| matches!(pair, [b'\\', b'1'..=b'9' | b'k' | b'G' | b'K']));
-    back_reference
-        || ["(?=", "(?!", "(?<", "(?>", "(?(", "++", "*+", "?+"]
-            .iter()
-            .any(|part| pattern.contains(part))
+    let back_reference =
+        pattern.as_bytes().windows(2).any(|pair| matches!(pair, [b'\\', b'1'..=b'9' | b'k' | b'G' | b'K']));
+    back_reference || ["(?=", "(?!", "(?<", "(?>", "(?(", "++", "*+", "?+"].iter().any(|part| pattern.contains(part))
 }
 
 /// The validator carries these itself.
 fn is_meta_schema(reference: &str) -> bool {
-    reference.starts_with("http://json-schema.org/")
-        || reference.starts_with("https://json-schema.org/")
+    reference.starts_with("http://json-schema.org/") || reference.starts_with("https://json-schema.org/")
 }
 
 fn percent_decoded(text: &str) -> String {
@@ -405,10 +341,7 @@ fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((first, after)) = rest.split_first() {
-        let escaped = after
-            .get(..2)
-            .filter(|_| *first == b'%')
-            .and_then(|digits| std::str::from_utf8(digits).ok());
+        let escaped = after.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
         match escaped.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
             Some(byte) => {
                 bytes.push(byte);

@@ -1,0 +1,152 @@
+// What is not there yet says so: a ConfigError with "not available yet", never something half done.
+// A value that turns a feature off is accepted. Knows the public face only.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import * as lite from "../../index.js";
+import { agentFor, scriptedModel, temporaryFolder } from "../support/model.mjs";
+import { rejectionOf } from "../runs/reading.mjs";
+
+const { ConfigError, createLiteAgent } = lite;
+const unavailable = (part) => (error) => {
+  assert.ok(error instanceof ConfigError, `a ConfigError, not ${error?.stack}`);
+  assert.match(error.message, /not available yet/);
+  if (part) assert.ok(error.message.includes(part), `${part} in: ${error.message}`);
+  return true;
+};
+
+const store = { append: async () => 1, async *read() {}, head: async () => 0, list: async () => [], delete: async () => {} };
+const provider = scriptedModel([{ text: "ok" }]);
+const profile = { provider, modelName: "m" };
+const OPTIONS = {
+  models: { simple: profile, medium: profile, complex: profile },
+  codec: { encode: (request) => request, decode: () => ({ text: "", calls: [] }) },
+  outputSchema: { type: "object" },
+  permission: { check: () => "allow" },
+  subagentPermission: { check: () => "allow" },
+  permissionMode: "dry-run",
+  permissionAudit: true,
+  onApproval: { request: async () => "allow" },
+  onAskUser: { request: async () => ({}) },
+  sandbox: { id: "s", wrap: (command) => command },
+  bash: { timeoutMs: 5 },
+  fileTools: { maxSnapshotBytes: 5 },
+  sessions: true,
+  checkpointer: store,
+  cleanup: true,
+  context: { windowTokens: 1_000 },
+  compactor: { maybeCompact: async (messages) => ({ messages }) },
+  tasks: true,
+  taskListId: "list",
+  skillsDir: "skills",
+  agents: true,
+  agentsDir: "agents",
+  background: true,
+  backgroundLimits: { maxTotal: 1 },
+  mcpServers: { one: { command: "true" } },
+};
+for (const [name, value] of Object.entries(OPTIONS)) {
+  test(`the option ${name} is not available yet, and says so by name`, async (t) => {
+    const { workdir, home } = await temporaryFolder(t);
+    const config = { workdir, home, [name]: value, ...(name !== "models" && { model: provider }) };
+    assert.throws(() => createLiteAgent(config), unavailable(name));
+  });
+}
+
+test("a string model is not available yet", async (t) => {
+  const { workdir, home } = await temporaryFolder(t);
+  for (const model of ["anthropic:claude-sonnet-4-6", "openai:gpt-5", "ollama:qwen3:8b"]) {
+    assert.throws(() => createLiteAgent({ workdir, home, model }), unavailable("model"));
+  }
+});
+
+test("a value that turns a feature off is accepted", async (t) => {
+  const agent = agentFor(t, {
+    sessions: false, tasks: false, agents: false, background: false, context: false, compactor: false, cleanup: false,
+    permissionAudit: false, hookFiles: false, crashRecovery: "off", permissionMode: "enforce",
+  });
+  assert.equal((await agent.send("hi")).text, "ok");
+});
+
+const METHODS = {
+  compact: (agent) => agent.compact().next(),
+  "compact with instructions": (agent) => agent.compact("be short").next(),
+  restore: (agent) => agent.restore(agent.sessionId, 0),
+  listSessions: (agent) => agent.listSessions(),
+  deleteSession: (agent) => agent.deleteSession(agent.sessionId),
+  listCheckpoints: (agent) => agent.listCheckpoints(agent.sessionId),
+  "mcp.register": (agent) => agent.mcp.register("one", { command: "true" }),
+  "mcp.unregister": (agent) => agent.mcp.unregister("one"),
+};
+for (const [name, attempt] of Object.entries(METHODS)) {
+  test(`${name}() is not available yet, and the agent goes on`, async (t) => {
+    const agent = agentFor(t);
+    const { error } = await rejectionOf((async () => attempt(agent))());
+    unavailable()(error);
+    assert.equal((await agent.send("hi")).text, "ok");
+  });
+}
+
+test("what returns a promise rejects, it does not throw", async (t) => {
+  const agent = agentFor(t);
+  for (const attempt of [() => agent.restore("s", 0), () => agent.listSessions(), () => agent.deleteSession("s"), () => agent.listCheckpoints("s"), () => agent.mcp.register("one", { command: "true" }), () => agent.mcp.unregister("one")]) {
+    let promise;
+    assert.doesNotThrow(() => { promise = attempt(); });
+    assert.ok(promise instanceof Promise);
+    await assert.rejects(promise, ConfigError);
+  }
+});
+
+test("mcp.list() fails in the same way, or lists no server", (t) => {
+  const agent = agentFor(t);
+  let listed;
+  try { listed = agent.mcp.list(); } catch (error) { unavailable()(error); return; }
+  assert.deepEqual(listed, []);
+});
+
+const FUNCTIONS = {
+  anthropic: [], openai: [], aiSdk: [{}], localOpenAI: [{ runtime: "ollama", contextWindow: 1 }], nativeCodec: [], jsonCodec: [], reactCodec: [],
+  policy: [{}], strictPolicy: [], composePolicies: [], bashCommand: ["rm *", "deny"], filePath: ["src/**", "deny"],
+  sandboxRuntime: [], noopSandbox: [], memoryCheckpointer: [], fileCheckpointer: [{ dir: "x" }], sqliteCheckpointer: [{ file: "x" }],
+};
+for (const [name, given] of Object.entries(FUNCTIONS)) {
+  test(`${name}() is not available yet, and says so by name`, () => {
+    assert.equal(typeof lite[name], "function");
+    assert.throws(() => lite[name](...given), unavailable(name));
+  });
+}
+
+for (const [name, given] of Object.entries({ providerConformance: [() => provider], checkpointerConformance: [() => store] })) {
+  test(`${name}() rejects: it is not available yet`, async () => {
+    await assert.rejects(async () => lite[name](...given), unavailable(name));
+  });
+}
+
+test("a hooks.json that is found is a ConfigError that names the file, not ignored", async (t) => {
+  for (const place of ["workdir", "home"]) {
+    const folders = await temporaryFolder(t);
+    const folder = place === "home" ? folders.home : join(folders.workdir, ".lite-agent");
+    mkdirSync(folder, { recursive: true });
+    const file = join(folder, "hooks.json");
+    writeFileSync(file, JSON.stringify({ version: 1, hooks: {} }));
+    const config = { workdir: folders.workdir, home: folders.home, model: provider };
+    assert.throws(() => createLiteAgent(config), (error) => error instanceof ConfigError && error.message.includes("hooks.json"));
+    const agent = createLiteAgent({ ...config, hookFiles: false });
+    await agent.close();
+    await assert.rejects(async () => lite.query({ prompt: "hi", model: provider, cwd: folders.workdir, home: folders.home }).next(), ConfigError);
+  }
+});
+
+test("LITE_AGENT_HOME is the home where none is given", async (t) => {
+  const { workdir, home } = await temporaryFolder(t);
+  writeFileSync(join(home, "hooks.json"), "{}");
+  const before = process.env.LITE_AGENT_HOME;
+  process.env.LITE_AGENT_HOME = home;
+  try {
+    assert.throws(() => createLiteAgent({ workdir, model: provider }), ConfigError);
+  } finally {
+    if (before === undefined) delete process.env.LITE_AGENT_HOME;
+    else process.env.LITE_AGENT_HOME = before;
+  }
+});

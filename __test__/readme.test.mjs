@@ -1,0 +1,84 @@
+// Runs every JavaScript block of the README and of docs/hooks.md in a process of its own, so that they stay true. Knows
+// the package as its readers do: by its name.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { test } from "node:test";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** What each block must print, line by line; the count must match the number of blocks. */
+const expected = {
+  "README.md": [
+    [/^[0-9a-f-]{36} completed Hello!$/],
+    [/^weather completed after \d+(\.\d+)? ms$/, /^Oslo: -4 °C, snow$/, /^Snow in Oslo\.$/],
+    [/^You said: good morning$/],
+  ],
+  "docs/hooks.md": [
+    [/^completed$/, /^completed$/, /^1$/],
+    [/^hook_failed timeout$/, /^Hi\.$/],
+    [/^error hook_failed .*run:start.*the audit's disk is full/, /^\{$/, /event: 'run:start'/, /source: 'programmatic'/, /index: 0/, /reason: 'error'/, /durationMs: /, /^\}$/],
+    [/^true$/, /^now there is time for it$/],
+  ],
+};
+
+for (const [file, blocks] of Object.entries(expected)) {
+  test(`every JavaScript block of ${file} runs and prints what it says`, async (t) => {
+    const home = await mkdtemp(join(tmpdir(), "lite-agent-readme-"));
+    t.after(() => rm(home, { recursive: true, force: true }));
+    const sources = blocksOf(await readFile(join(root, file), "utf8"));
+    assert.equal(sources.length, blocks.length, "a block was added or removed: say here what it prints");
+    await Promise.all(sources.map(async ({ code, line }, index) => {
+      const { status, stdout, stderr } = await runModule(code, home);
+      const where = `${file}:${line}`;
+      assert.equal(status, 0, `${where} ended with ${status}\n${stderr}`);
+      assert.equal(stderr, "", `${where} wrote to stderr`);
+      const lines = stdout.trimEnd().split("\n");
+      assert.equal(lines.length, blocks[index].length, `${where} printed\n${stdout}`);
+      blocks[index].forEach((pattern, at) => assert.match(lines[at], pattern, where));
+    }));
+  });
+}
+
+test("the README begins with the two commands", async () => {
+  const [, commands] = /^# lite-agent\n+```sh\n([\s\S]*?)```/.exec(await readFile(join(root, "README.md"), "utf8")) ?? [];
+  assert.deepEqual(commands?.match(/^npm \w+( demo)?/gm), ["npm run demo", "npm test"]);
+});
+
+test("every relative link of the documents leads to a file", async () => {
+  for (const file of ["README.md", "docs/hooks.md", "bench/README.md"]) {
+    const text = await readFile(join(root, file), "utf8");
+    for (const [, target] of text.matchAll(/\]\((?!https?:)([^)#]+)\)/g)) {
+      const address = new URL(target, new URL(`../${file}`, import.meta.url));
+      await assert.doesNotReject(readFile(address).catch((error) => {
+        if (error.code !== "EISDIR") throw error;
+      }), `${file} links to ${target}`);
+    }
+  }
+});
+
+function blocksOf(markdown) {
+  return [...markdown.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => ({
+    code: match[1],
+    line: markdown.slice(0, match.index).split("\n").length,
+  }));
+}
+
+function runModule(code, home) {
+  const { NODE_TEST_CONTEXT: _, NODE_OPTIONS: __, ...inherited } = process.env;
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, ["--unhandled-rejections=strict", "--input-type=module", "--eval", code], {
+      // Names resolve from here: the package finds itself.
+      cwd: root, env: { ...inherited, LITE_AGENT_HOME: home, NO_COLOR: "1" }, stdio: ["ignore", "pipe", "pipe"],
+    });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (text) => { stdout += text; });
+    child.stderr.setEncoding("utf8").on("data", (text) => { stderr += text; });
+    child.on("error", reject);
+    child.on("close", (status) => resolve({ status, stdout, stderr }));
+  });
+}

@@ -1,0 +1,80 @@
+//! The protocol between the core and `lib/effects.js`: both halves know the same effects.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic)]
+
+use std::collections::BTreeSet;
+
+use lite_agent::event::{ErrorReference, Event};
+use lite_agent::host::{AbortReason, Effect, HookSubject, MiddlewarePoint, Placement, RunSummary, SteerKind};
+use lite_agent::types::{CallId, HandlerId, HookName, OperationKey, RunKey, RunStopReason, Usage};
+
+fn summary() -> RunSummary {
+    RunSummary { usage: Usage::default(), stop_reason: RunStopReason::Stop }
+}
+
+/// One of each variant, in the order of the enum. The match makes a new variant fail to compile until it is here.
+fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
+    let (id, run, call) = (CallId(1), RunKey(1), CallId(2));
+    let all = vec![
+        Effect::Model { id, run, turn: 1 },
+        Effect::Check { id, run, call, tool: 0 },
+        Effect::Tool { id, run, call, tool: 0, timed: false },
+        Effect::WrapTool { id, run, call },
+        Effect::WrapNext { run, wrap: id, index: 1, result: call },
+        Effect::Middleware { id, run, point: MiddlewarePoint::BeforeModel, turn: 1 },
+        Effect::Steer { id, run, kind: SteerKind::Steer },
+        Effect::Hook { id, run, handler: HandlerId(1), key: call, make: Some(subject), last: true },
+        Effect::Abort { id, why: AbortReason::Timeout },
+        Effect::ReleaseHandler { handler: HandlerId(1) },
+        Effect::Calls { run, message: id, first: call },
+        Effect::FailedResult { run, key: id, call, content: "x" },
+        Effect::Append { run, from: None, index: Some(0), place: Placement::Push, leave_out: &[] },
+        Effect::AppendResults { run, keys: &[], place: Placement::Push },
+        Effect::Event { run, event: Event::TurnStart { turn: 1 } },
+        Effect::TurnOver { run },
+        Effect::Done { run, result: summary(), error: Some(ErrorReference::Host { key: id }) },
+        Effect::Operation { operation: OperationKey(1) },
+    ];
+    for effect in &all {
+        match effect {
+            Effect::Model { .. }
+            | Effect::Check { .. }
+            | Effect::Tool { .. }
+            | Effect::WrapTool { .. }
+            | Effect::WrapNext { .. }
+            | Effect::Middleware { .. }
+            | Effect::Steer { .. }
+            | Effect::Hook { .. }
+            | Effect::Abort { .. }
+            | Effect::ReleaseHandler { .. }
+            | Effect::Calls { .. }
+            | Effect::FailedResult { .. }
+            | Effect::Append { .. }
+            | Effect::AppendResults { .. }
+            | Effect::Event { .. }
+            | Effect::TurnOver { .. }
+            | Effect::Done { .. }
+            | Effect::Operation { .. } => {}
+        }
+    }
+    all
+}
+
+#[test]
+fn the_tags_are_those_that_serialisation_writes() {
+    let subject = HookSubject::of(HookName::RunStart);
+    let written: Vec<String> = one_of_each(&subject)
+        .iter()
+        .map(|effect| serde_json::to_value(effect).unwrap()["t"].as_str().unwrap().to_string())
+        .collect();
+    assert_eq!(written, Effect::TAGS);
+}
+
+#[test]
+fn the_js_half_has_one_case_for_each_effect_and_no_other() {
+    let source = include_str!("../lib/effects.js");
+    let cases: Vec<&str> =
+        source.lines().filter_map(|line| line.trim().strip_prefix("case \"")?.strip_suffix("\":")).collect();
+    let unique: BTreeSet<&str> = cases.iter().copied().collect();
+    assert_eq!(unique.len(), cases.len(), "a case stands twice");
+    assert_eq!(unique, Effect::TAGS.into_iter().collect::<BTreeSet<_>>());
+}
