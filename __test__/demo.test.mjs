@@ -22,7 +22,10 @@ describe("the demo", () => {
   const project = (path) => readFile(join(folder, "project", path), "utf8");
 
   it("ends by itself with exit code 0 and writes nothing to stderr", () => {
-    assert.deepEqual({ code: run.code, overdue: run.overdue, stderr: run.stderr }, { code: 0, overdue: false, stderr: "" });
+    assert.deepEqual(
+      { code: run.code, overdue: run.overdue, stderr: run.stderr },
+      { code: 0, overdue: false, stderr: "" },
+    );
   });
 
   it("is plain where it does not write to a terminal", () => {
@@ -73,12 +76,33 @@ describe("the demo", () => {
   });
 
   it("leaves an audit with a start and an end for every run and tool call", async () => {
-    const entries = (await readFile(join(folder, "audit.jsonl"), "utf8")).trim().split("\n").map((line) => JSON.parse(line));
+    const entries = (await readFile(join(folder, "audit.jsonl"), "utf8"))
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
     const of = (event) => entries.filter((entry) => entry.event === event);
-    assert.deepEqual(of("run:end").map(({ runId }) => runId), of("run:start").map(({ runId }) => runId));
-    assert.deepEqual(of("run:end").map(({ status }) => status), ["completed", "completed", "cancelled"]);
-    assert.deepEqual(of("tool:end").map(({ callId }) => callId).sort(), of("tool:start").map(({ callId }) => callId).sort());
-    assert.deepEqual(of("tool:end").filter(({ status }) => status === "failed").map(({ tool }) => tool), ["replace"]);
+    assert.deepEqual(
+      of("run:end").map(({ runId }) => runId),
+      of("run:start").map(({ runId }) => runId),
+    );
+    assert.deepEqual(
+      of("run:end").map(({ status }) => status),
+      ["completed", "completed", "cancelled"],
+    );
+    assert.deepEqual(
+      of("tool:end")
+        .map(({ callId }) => callId)
+        .sort(),
+      of("tool:start")
+        .map(({ callId }) => callId)
+        .sort(),
+    );
+    assert.deepEqual(
+      of("tool:end")
+        .filter(({ status }) => status === "failed")
+        .map(({ tool }) => tool),
+      ["replace"],
+    );
   });
 });
 

@@ -20,7 +20,16 @@ const expected = {
   "docs/hooks.md": [
     [/^completed$/, /^completed$/, /^1$/],
     [/^hook_failed timeout$/, /^Hi\.$/],
-    [/^error hook_failed .*run:start.*the audit's disk is full/, /^\{$/, /event: 'run:start'/, /source: 'programmatic'/, /index: 0/, /reason: 'error'/, /durationMs: /, /^\}$/],
+    [
+      /^error hook_failed .*run:start.*the audit's disk is full/,
+      /^\{$/,
+      /event: 'run:start'/,
+      /source: 'programmatic'/,
+      /index: 0/,
+      /reason: 'error'/,
+      /durationMs: /,
+      /^\}$/,
+    ],
     [/^true$/, /^now there is time for it$/],
   ],
 };
@@ -31,21 +40,30 @@ for (const [file, blocks] of Object.entries(expected)) {
     t.after(() => rm(home, { recursive: true, force: true }));
     const sources = blocksOf(await readFile(join(root, file), "utf8"));
     assert.equal(sources.length, blocks.length, "a block was added or removed: say here what it prints");
-    await Promise.all(sources.map(async ({ code, line }, index) => {
-      const { status, stdout, stderr } = await runModule(code, home);
-      const where = `${file}:${line}`;
-      assert.equal(status, 0, `${where} ended with ${status}\n${stderr}`);
-      assert.equal(stderr, "", `${where} wrote to stderr`);
-      const lines = stdout.trimEnd().split("\n");
-      assert.equal(lines.length, blocks[index].length, `${where} printed\n${stdout}`);
-      blocks[index].forEach((pattern, at) => assert.match(lines[at], pattern, where));
-    }));
+    await Promise.all(
+      sources.map(async ({ code, line }, index) => {
+        const { status, stdout, stderr } = await runModule(code, home);
+        const where = `${file}:${line}`;
+        assert.equal(status, 0, `${where} ended with ${status}\n${stderr}`);
+        assert.equal(stderr, "", `${where} wrote to stderr`);
+        const lines = stdout.trimEnd().split("\n");
+        assert.equal(lines.length, blocks[index].length, `${where} printed\n${stdout}`);
+        blocks[index].forEach((pattern, at) => assert.match(lines[at], pattern, where));
+      }),
+    );
   });
 }
 
 test("the README begins with the two commands", async () => {
-  const [, commands] = /^# lite-agent\n+```sh\n([\s\S]*?)```/.exec(await readFile(join(root, "README.md"), "utf8")) ?? [];
+  const [, commands] =
+    /^# lite-agent\n+```sh\n([\s\S]*?)```/.exec(await readFile(join(root, "README.md"), "utf8")) ?? [];
   assert.deepEqual(commands?.match(/^npm \w+( demo)?/gm), ["npm run demo", "npm test"]);
+});
+
+test("the README asks for the Rust that the crate asks for", async () => {
+  const [, needed] = /^rust-version = "(.+)"/m.exec(await readFile(join(root, "Cargo.toml"), "utf8"));
+  const [, told] = /Rust (\d+\.\d+)/.exec(await readFile(join(root, "README.md"), "utf8"));
+  assert.equal(told, needed);
 });
 
 test("every relative link of the documents leads to a file", async () => {
@@ -53,9 +71,12 @@ test("every relative link of the documents leads to a file", async () => {
     const text = await readFile(join(root, file), "utf8");
     for (const [, target] of text.matchAll(/\]\((?!https?:)([^)#]+)\)/g)) {
       const address = new URL(target, new URL(`../${file}`, import.meta.url));
-      await assert.doesNotReject(readFile(address).catch((error) => {
-        if (error.code !== "EISDIR") throw error;
-      }), `${file} links to ${target}`);
+      await assert.doesNotReject(
+        readFile(address).catch((error) => {
+          if (error.code !== "EISDIR") throw error;
+        }),
+        `${file} links to ${target}`,
+      );
     }
   }
 });
@@ -72,12 +93,18 @@ function runModule(code, home) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ["--unhandled-rejections=strict", "--input-type=module", "--eval", code], {
       // Names resolve from here: the package finds itself.
-      cwd: root, env: { ...inherited, LITE_AGENT_HOME: home, NO_COLOR: "1" }, stdio: ["ignore", "pipe", "pipe"],
+      cwd: root,
+      env: { ...inherited, LITE_AGENT_HOME: home, NO_COLOR: "1" },
+      stdio: ["ignore", "pipe", "pipe"],
     });
     let stdout = "";
     let stderr = "";
-    child.stdout.setEncoding("utf8").on("data", (text) => { stdout += text; });
-    child.stderr.setEncoding("utf8").on("data", (text) => { stderr += text; });
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      stderr += text;
+    });
     child.on("error", reject);
     child.on("close", (status) => resolve({ status, stdout, stderr }));
   });

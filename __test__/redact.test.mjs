@@ -25,7 +25,18 @@ test("masks secrets in text and keeps what is around them", () => {
 });
 
 test("keeps ordinary values as they are", () => {
-  for (const value of ["the token count was 5", "key: value", "tokens: 12", "password reset page", "", 0, -1.5, true, null, undefined]) {
+  for (const value of [
+    "the token count was 5",
+    "key: value",
+    "tokens: 12",
+    "password reset page",
+    "",
+    0,
+    -1.5,
+    true,
+    null,
+    undefined,
+  ]) {
     assert.equal(defaultRedactor(value), value);
   }
   const value = { path: "src/a.ts", lines: [1, 2], nested: { ok: true, none: null } };
@@ -35,9 +46,30 @@ test("keeps ordinary values as they are", () => {
 
 test("a key named like a secret masks its value, whatever it is", () => {
   const names = [
-    "apiKey", "api_key", "API_KEY", "X-Api-Key", "password", "dbPassword", "PASSWD", "passphrase", "authorization", "Authorization",
-    "secret", "client_secret", "token", "accessToken", "refresh-token", "GITHUB_TOKEN", "private_key", "privateKey", "cookie", "Set-Cookie",
-    "secretAccessKey", "credentials", "apikey", "secrets",
+    "apiKey",
+    "api_key",
+    "API_KEY",
+    "X-Api-Key",
+    "password",
+    "dbPassword",
+    "PASSWD",
+    "passphrase",
+    "authorization",
+    "Authorization",
+    "secret",
+    "client_secret",
+    "token",
+    "accessToken",
+    "refresh-token",
+    "GITHUB_TOKEN",
+    "private_key",
+    "privateKey",
+    "cookie",
+    "Set-Cookie",
+    "secretAccessKey",
+    "credentials",
+    "apikey",
+    "secrets",
   ];
   for (const name of names) {
     for (const value of ["a", 5, { a: "b" }, ["x"], true]) {
@@ -50,16 +82,39 @@ test("a key named like a secret masks its value, whatever it is", () => {
 
 test("a key that only sounds like one keeps its value", () => {
   const value = {
-    tokens: 1, inputTokens: 2, outputTokens: 3, maxTokens: 4, tokenCount: 5, max_tokens: 6, tokenizer: "bpe", key: "ArrowDown", keys: ["a"],
-    keyboard: "qwerty", monkey: "george", publicKey: "abc", primary_key: "id", secretName: "db", passwordPolicy: "long", cookieConsent: true,
-    author: "jane", passed: 3, pass: true, authority: "x", cacheReadTokens: 7,
+    tokens: 1,
+    inputTokens: 2,
+    outputTokens: 3,
+    maxTokens: 4,
+    tokenCount: 5,
+    max_tokens: 6,
+    tokenizer: "bpe",
+    key: "ArrowDown",
+    keys: ["a"],
+    keyboard: "qwerty",
+    monkey: "george",
+    publicKey: "abc",
+    primary_key: "id",
+    secretName: "db",
+    passwordPolicy: "long",
+    cookieConsent: true,
+    author: "jane",
+    passed: 3,
+    pass: true,
+    authority: "x",
+    cacheReadTokens: 7,
   };
   assert.deepEqual(defaultRedactor(value), value);
   assert.deepEqual(defaultRedactor({ key: "9f86d081884c7d659a2feaa0" }), { key: MASK });
 });
 
 test("the value of an option in a list of arguments is masked", () => {
-  assert.deepEqual(defaultRedactor(["run", "--password", "hunter2", "--verbose"]), ["run", "--password", MASK, "--verbose"]);
+  assert.deepEqual(defaultRedactor(["run", "--password", "hunter2", "--verbose"]), [
+    "run",
+    "--password",
+    MASK,
+    "--verbose",
+  ]);
   assert.deepEqual(defaultRedactor(["--token", "--verbose"]), ["--token", "--verbose"]);
 });
 
@@ -113,7 +168,9 @@ test("nothing makes it throw", () => {
   revoke();
   assert.deepEqual(defaultRedactor([proxy]), ["[unreadable]"]);
   assert.equal(defaultRedactor("\ud800 lone").length, 6);
-  assert.doesNotThrow(() => defaultRedactor([Symbol("s"), () => 1, 10n, new WeakMap(), Promise.resolve(), new Proxy({}, {}), new Date(NaN)]));
+  assert.doesNotThrow(() =>
+    defaultRedactor([Symbol("s"), () => 1, 10n, new WeakMap(), Promise.resolve(), new Proxy({}, {}), new Date(NaN)]),
+  );
   assert.doesNotThrow(() => defaultRedactor(Object.create(null)));
   assert.deepEqual(defaultRedactor(new Array(4_000_000_000)).at(-1), "[too many values]");
 });
@@ -124,12 +181,21 @@ test("values of every kind are shown", () => {
   assert.equal(defaultRedactor(new ArrayBuffer(3)), "[binary of 3 bytes]");
   assert.deepEqual(defaultRedactor(new Date(0)), new Date(0));
   assert.equal(defaultRedactor(new URL("https://u:p@host.test/")), `https://${MASK}@host.test/`);
-  assert.deepEqual(defaultRedactor(new Map([["a", new Set(["API_KEY=x"])]])), new Map([["a", new Set([`API_KEY=${MASK}`])]]));
-  assert.deepEqual(defaultRedactor(JSON.parse('{"__proto__": {"token": "a"}}')), JSON.parse(`{"__proto__": {"token": "${MASK}"}}`));
+  assert.deepEqual(
+    defaultRedactor(new Map([["a", new Set(["API_KEY=x"])]])),
+    new Map([["a", new Set([`API_KEY=${MASK}`])]]),
+  );
+  assert.deepEqual(
+    defaultRedactor(JSON.parse('{"__proto__": {"token": "a"}}')),
+    JSON.parse(`{"__proto__": {"token": "${MASK}"}}`),
+  );
 });
 
 test("errors keep name, message, cause and their own members", () => {
-  const error = Object.assign(new TypeError("failed with token=abc", { cause: new Error("jane@example.com") }), { code: "E1", apiKey: "a" });
+  const error = Object.assign(new TypeError("failed with token=abc", { cause: new Error("jane@example.com") }), {
+    code: "E1",
+    apiKey: "a",
+  });
   assert.deepEqual(defaultRedactor(error), {
     name: "TypeError",
     message: `failed with token=${MASK}`,

@@ -90,23 +90,34 @@ describe("a Standard Schema", () => {
     const throwing = standard(() => {
       throw error;
     });
-    assert.throws(() => prepare(throwing, { jsonSchema: {} }).validate({}), (thrown) => thrown === error);
+    assert.throws(
+      () => prepare(throwing, { jsonSchema: {} }).validate({}),
+      (thrown) => thrown === error,
+    );
     const rejecting = standard(() => Promise.reject(error));
     await assert.rejects(prepare(rejecting, { jsonSchema: {} }).validate({}), (thrown) => thrown === error);
     const answerless = standard(() => undefined);
     assert.throws(() => prepare(answerless, { jsonSchema: {} }).validate({}), /the schema of mine returned undefined/);
     const anonymous = standard(() => ({ issues: [] }));
-    assert.deepEqual(prepare(anonymous, { jsonSchema: {} }).validate({}), { problem: "input: does not match the schema" });
+    assert.deepEqual(prepare(anonymous, { jsonSchema: {} }).validate({}), {
+      problem: "input: does not match the schema",
+    });
     const objectPath = standard(() => ({ issues: [{ message: "no", path: [{ key: "a" }, Symbol("s"), 0] }] }));
     assert.deepEqual(prepare(objectPath, { jsonSchema: {} }).validate({}), { problem: "a.Symbol(s).0: no" });
   });
 
   it("that cannot say its JSON Schema needs jsonSchema, and the error says what helps", () => {
     const bare = v.object({ path: v.string() });
-    for (const make of [() => tool("bare", "d", bare, execute), () => prepareTools([{ name: "bare", description: "", schema: bare, execute }])]) {
+    for (const make of [
+      () => tool("bare", "d", bare, execute),
+      () => prepareTools([{ name: "bare", description: "", schema: bare, execute }]),
+    ]) {
       assert.throws(make, (error) => {
         assert.ok(error instanceof ConfigError);
-        assert.match(error.message, /tool 'bare'.*valibot.*zod 4\.2.*toStandardJsonSchema of @valibot\/to-json-schema.*jsonSchema/);
+        assert.match(
+          error.message,
+          /tool 'bare'.*valibot.*zod 4\.2.*toStandardJsonSchema of @valibot\/to-json-schema.*jsonSchema/,
+        );
         return true;
       });
     }
@@ -115,7 +126,10 @@ describe("a Standard Schema", () => {
 
   it("of zod/mini needs jsonSchema, and the error says how it is made", () => {
     const mini = zm.object({ path: zm.string() });
-    assert.throws(() => tool("x", "d", mini, execute), { name: "ConfigError", message: /zod\/mini: jsonSchema: z\.toJSONSchema\(schema, \{ io: "input" \}\)/ });
+    assert.throws(() => tool("x", "d", mini, execute), {
+      name: "ConfigError",
+      message: /zod\/mini: jsonSchema: z\.toJSONSchema\(schema, \{ io: "input" \}\)/,
+    });
     const { parameters, validate } = prepare(mini, { jsonSchema: zm.toJSONSchema(mini, { io: "input" }) });
     assert.deepEqual(parameters.required, ["path"]);
     assert.match(validate({}).problem, /^path: /);
@@ -123,16 +137,22 @@ describe("a Standard Schema", () => {
 
   it("with a type that JSON Schema cannot say needs jsonSchema", () => {
     const dates = z.object({ on: z.date() });
-    assert.throws(() => prepare(dates), (error) => {
-      assert.ok(error instanceof ConfigError && error.cause instanceof Error);
-      assert.match(error.message, /tool 'x': its schema cannot be shown to the model: Date .*jsonSchema/);
-      return true;
-    });
+    assert.throws(
+      () => prepare(dates),
+      (error) => {
+        assert.ok(error instanceof ConfigError && error.cause instanceof Error);
+        assert.match(error.message, /tool 'x': its schema cannot be shown to the model: Date .*jsonSchema/);
+        return true;
+      },
+    );
     assert.deepEqual(prepare(dates, { jsonSchema: plain }).parameters, plain);
   });
 
   it("of something else than an object is refused, a union of objects is not", () => {
-    assert.throws(() => prepare(z.array(z.string())), { name: "ConfigError", message: /must be of type "object".*got "array"/ });
+    assert.throws(() => prepare(z.array(z.string())), {
+      name: "ConfigError",
+      message: /must be of type "object".*got "array"/,
+    });
     const { parameters } = prepare(z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]));
     assert.equal(parameters.type, "object");
     assert.equal(parameters.anyOf.length, 2);
@@ -140,14 +160,21 @@ describe("a Standard Schema", () => {
 
   it("may refer to a schema that is defined later than the tool", () => {
     const later = {};
-    const lazy = z.object({ get child() { return later.schema; } });
+    const lazy = z.object({
+      get child() {
+        return later.schema;
+      },
+    });
     const made = tool("lazy", "d", lazy, execute);
     later.schema = z.string();
     assert.equal(prepareTools([made])[0].parameters.properties.child.type, "string");
   });
 
   it("of another version is refused", () => {
-    assert.throws(() => prepare({ "~standard": { version: 2, vendor: "x", validate() {} } }), { name: "ConfigError", message: /version 1.*got version 2/ });
+    assert.throws(() => prepare({ "~standard": { version: 2, vendor: "x", validate() {} } }), {
+      name: "ConfigError",
+      message: /version 1.*got version 2/,
+    });
     assert.throws(() => prepare({ "~standard": 3 }), ConfigError);
   });
 });
@@ -180,17 +207,26 @@ describe("a plain JSON Schema", () => {
 
   it("that is none is refused", () => {
     for (const schema of [undefined, null, 3, "string", [], new Map(), () => {}, class {}, true]) {
-      assert.throws(() => tool("x", "d", schema, execute), { name: "TypeError", message: /tool 'x': schema must be a Standard Schema or a JSON Schema object, got / });
+      assert.throws(() => tool("x", "d", schema, execute), {
+        name: "TypeError",
+        message: /tool 'x': schema must be a Standard Schema or a JSON Schema object, got /,
+      });
     }
     const loop = { type: "object" };
     loop.properties = loop;
-    assert.throws(() => prepare(loop), { name: "ConfigError", message: /tool 'x': schema is no JSON: nested more than 100 levels/ });
+    assert.throws(() => prepare(loop), {
+      name: "ConfigError",
+      message: /tool 'x': schema is no JSON: nested more than 100 levels/,
+    });
     assert.throws(() => prepare({ default: 1n }), { name: "ConfigError", message: /is no JSON.*BigInt/ });
     for (const wrong of ["string", "array", ["object", "null"], null]) {
       assert.throws(() => prepare({ type: wrong }), { name: "ConfigError", message: /must be of type "object"/ });
     }
     for (const jsonSchema of [null, 3, [], "x", () => {}]) {
-      assert.throws(() => tool("x", "d", plain, execute, { jsonSchema }), { name: "TypeError", message: /jsonSchema must be/ });
+      assert.throws(() => tool("x", "d", plain, execute, { jsonSchema }), {
+        name: "TypeError",
+        message: /jsonSchema must be/,
+      });
     }
   });
 });
@@ -198,16 +234,31 @@ describe("a plain JSON Schema", () => {
 describe("tool() and defineTool()", () => {
   it("return a plain tool that can be spread", () => {
     const made = tool("x", "d", plain, execute, { timeoutMs: 5, security: { network: "none" } });
-    assert.deepEqual(made, { name: "x", description: "d", schema: plain, execute, security: { network: "none" }, timeoutMs: 5 });
+    assert.deepEqual(made, {
+      name: "x",
+      description: "d",
+      schema: plain,
+      execute,
+      security: { network: "none" },
+      timeoutMs: 5,
+    });
     assert.ok(!Object.isFrozen(made));
     assert.equal(prepareTools([{ ...made, name: "y" }])[0].name, "y");
     assert.equal(defineTool(made), made);
-    assert.deepEqual(Object.keys(tool("x", "d", plain, execute, { timeoutMs: undefined })), ["name", "description", "schema", "execute"]);
+    assert.deepEqual(Object.keys(tool("x", "d", plain, execute, { timeoutMs: undefined })), [
+      "name",
+      "description",
+      "schema",
+      "execute",
+    ]);
   });
 
   it("refuse bad names", () => {
     for (const name of ["", "a b", "é", "a".repeat(65), "a.b", "a\n"]) {
-      assert.throws(() => tool(name, "d", plain, execute), { name: "ConfigError", message: /name must be 1 to 64 letters/ });
+      assert.throws(() => tool(name, "d", plain, execute), {
+        name: "ConfigError",
+        message: /name must be 1 to 64 letters/,
+      });
     }
     for (const name of [undefined, null, 3, {}]) {
       assert.throws(() => tool(name, "d", plain, execute), { name: "TypeError", message: /name must be a string/ });
@@ -217,7 +268,10 @@ describe("tool() and defineTool()", () => {
 
   it("refuse a timeoutMs that is no integer from 1 to 2147483647", () => {
     for (const timeoutMs of [0, -1, NaN, 1.5, 2 ** 31, Infinity, "5", null, {}, true, 5n, Symbol("s")]) {
-      assert.throws(() => tool("x", "d", plain, execute, { timeoutMs }), { name: "RangeError", message: /timeoutMs must be an integer from 1 to 2147483647, got / });
+      assert.throws(() => tool("x", "d", plain, execute, { timeoutMs }), {
+        name: "RangeError",
+        message: /timeoutMs must be an integer from 1 to 2147483647, got /,
+      });
       assert.throws(() => prepareTools([{ ...tool("x", "d", plain, execute), timeoutMs }]), RangeError);
     }
     assert.equal(prepare(plain, { timeoutMs: 2 ** 31 - 1 }).timeoutMs, 2 ** 31 - 1);
@@ -225,25 +279,50 @@ describe("tool() and defineTool()", () => {
   });
 
   it("refuse wrong types and unknown options", () => {
-    assert.throws(() => tool("x", undefined, plain, execute), { name: "TypeError", message: /description must be a string, got undefined/ });
-    assert.throws(() => tool("x", "d", plain), { name: "TypeError", message: /execute must be a function, got undefined/ });
-    assert.throws(() => tool("x", "d", plain, execute, { timeout: 5 }), { name: "TypeError", message: /unknown tool option 'timeout'; there are security, jsonSchema, timeoutMs/ });
+    assert.throws(() => tool("x", undefined, plain, execute), {
+      name: "TypeError",
+      message: /description must be a string, got undefined/,
+    });
+    assert.throws(() => tool("x", "d", plain), {
+      name: "TypeError",
+      message: /execute must be a function, got undefined/,
+    });
+    assert.throws(() => tool("x", "d", plain, execute, { timeout: 5 }), {
+      name: "TypeError",
+      message: /unknown tool option 'timeout'; there are security, jsonSchema, timeoutMs/,
+    });
     for (const options of [null, 5, [], "x", new Map()]) {
-      assert.throws(() => tool("x", "d", plain, execute, options), { name: "TypeError", message: /tool options must be an object/ });
+      assert.throws(() => tool("x", "d", plain, execute, options), {
+        name: "TypeError",
+        message: /tool options must be an object/,
+      });
     }
     for (const nothing of [undefined, null, 3, [], execute]) assert.throws(() => defineTool(nothing), TypeError);
-    assert.throws(() => defineTool({ ...tool("x", "d", plain, execute), timeoutMS: 5 }), { name: "TypeError", message: /did you mean 'timeoutMs'/ });
+    assert.throws(() => defineTool({ ...tool("x", "d", plain, execute), timeoutMS: 5 }), {
+      name: "TypeError",
+      message: /did you mean 'timeoutMs'/,
+    });
   });
 
   it("refuse a security that means nothing", () => {
     const make = (security) => tool("x", "d", plain, execute, { security });
     make({ network: "loopback", filesystem: "workspace", sideEffects: "external" });
     make({ network: "none", filesystem: undefined });
-    assert.throws(() => make({ network: "some" }), { name: "ConfigError", message: /security\.network must be one of 'none', 'loopback'/ });
+    assert.throws(() => make({ network: "some" }), {
+      name: "ConfigError",
+      message: /security\.network must be one of 'none', 'loopback'/,
+    });
     assert.throws(() => make({}), { name: "ConfigError", message: /security\.network/ });
-    assert.throws(() => make({ network: "none", filesystem: 3 }), { name: "ConfigError", message: /security\.filesystem/ });
-    assert.throws(() => make({ network: "none", files: "none" }), { name: "TypeError", message: /unknown option 'security\.files'/ });
-    for (const security of [null, [], "none"]) assert.throws(() => make(security), { name: "TypeError", message: /security must be/ });
+    assert.throws(() => make({ network: "none", filesystem: 3 }), {
+      name: "ConfigError",
+      message: /security\.filesystem/,
+    });
+    assert.throws(() => make({ network: "none", files: "none" }), {
+      name: "TypeError",
+      message: /unknown option 'security\.files'/,
+    });
+    for (const security of [null, [], "none"])
+      assert.throws(() => make(security), { name: "TypeError", message: /security must be/ });
   });
 });
 
@@ -265,8 +344,14 @@ describe("the tools of an agent", () => {
 
   it("must have different names, and the error says which", () => {
     const made = tool("x", "d", plain, execute);
-    assert.throws(() => prepareTools([made, made]), { name: "ConfigError", message: "tools[1]: there is another tool named 'x'" });
-    assert.throws(() => prepareTools([made, null]), { name: "TypeError", message: /tools\[1\] must be a tool object, got null/ });
+    assert.throws(() => prepareTools([made, made]), {
+      name: "ConfigError",
+      message: "tools[1]: there is another tool named 'x'",
+    });
+    assert.throws(() => prepareTools([made, null]), {
+      name: "TypeError",
+      message: /tools\[1\] must be a tool object, got null/,
+    });
     assert.throws(() => prepareTools(made), { name: "TypeError", message: /tools must be an array/ });
     assert.throws(() => prepareTools([,]), TypeError); // eslint-disable-line no-sparse-arrays
   });
@@ -274,7 +359,12 @@ describe("the tools of an agent", () => {
   it("share what is made of a schema, and no other field", () => {
     let conversions = 0;
     const schema = {
-      "~standard": { version: 1, vendor: "mine", validate: (value) => ({ value }), jsonSchema: { input: () => ({ conversions: (conversions += 1) }) } },
+      "~standard": {
+        version: 1,
+        vendor: "mine",
+        validate: (value) => ({ value }),
+        jsonSchema: { input: () => ({ conversions: (conversions += 1) }) },
+      },
     };
     const made = tool("x", "d", schema, execute);
     const [first] = prepareTools([made]);
@@ -297,12 +387,17 @@ describe("what a tool returns", () => {
     assert.deepEqual(normaliseOutput("text", "x"), { content: "text", isError: false });
     assert.deepEqual(normaliseOutput("", "x"), { content: "", isError: false });
     assert.deepEqual(normaliseOutput({ content: "text", isError: true }, "x"), { content: "text", isError: true });
-    assert.deepEqual(normaliseOutput({ content: "text", isError: undefined }, "x"), { content: "text", isError: false });
+    assert.deepEqual(normaliseOutput({ content: "text", isError: undefined }, "x"), {
+      content: "text",
+      isError: false,
+    });
     const blocks = [{ type: "text", text: "t", more: { nested: 1 } }, image];
     const { content, isError } = normaliseOutput({ content: blocks }, "x");
     assert.deepEqual(content, [{ type: "text", text: "t" }, image]);
     assert.equal(isError, false);
-    assert.ok(Object.isFrozen(content) && Object.isFrozen(content[1]) && !Object.isFrozen(blocks) && !Object.isFrozen(image));
+    assert.ok(
+      Object.isFrozen(content) && Object.isFrozen(content[1]) && !Object.isFrozen(blocks) && !Object.isFrozen(image),
+    );
     assert.deepEqual(normaliseOutput(blocks, "x").content, content);
   });
 

@@ -33,10 +33,16 @@ function calling(inputs, requests) {
 async function call(schema, inputs, options) {
   const executed = [];
   const requests = [];
-  const made = tool("x", "a tool", schema, (input) => {
-    executed.push(input);
-    return "executed";
-  }, options);
+  const made = tool(
+    "x",
+    "a tool",
+    schema,
+    (input) => {
+      executed.push(input);
+      return "executed";
+    },
+    options,
+  );
   const agent = createLiteAgent({ model: calling(inputs, requests), workdir: tmpdir(), tools: [made] });
   const ended = [];
   const seen = [];
@@ -44,7 +50,9 @@ async function call(schema, inputs, options) {
   agent.hook("tool:end", ({ call: { id }, status }) => ended.push([id, status]));
   const { messages } = await agent.send("go");
   await agent.close();
-  const results = messages.find(({ role, content }) => role === "user" && Array.isArray(content) && content[0]?.type === "tool_result").content;
+  const results = messages.find(
+    ({ role, content }) => role === "user" && Array.isArray(content) && content[0]?.type === "tool_result",
+  ).content;
   return { executed, results, parameters: requests[0].tools[0].parameters, ended: new Map(ended), seen, messages };
 }
 
@@ -72,14 +80,22 @@ describe("a tool with a Standard Schema", () => {
         { path: "p", options: [{ count: 2 }] },
         { path: "q", options: [{ count: 1 }] },
       ]);
-      assert.deepEqual(results.map(({ content }) => content), ["executed", "executed"]);
+      assert.deepEqual(
+        results.map(({ content }) => content),
+        ["executed", "executed"],
+      );
       assert.equal(parameters.type, "object");
       assert.deepEqual(parameters.required, ["path"]);
       assert.deepEqual([...ended.values()], ["completed", "completed"]);
     });
 
     it(`of ${vendor} fails on invalid input, names the field and does not execute`, async () => {
-      const { executed, results, ended } = await call(schema, [{ path: 3 }, {}, { path: "p", options: [{ count: "x" }] }, "p"]);
+      const { executed, results, ended } = await call(schema, [
+        { path: 3 },
+        {},
+        { path: "p", options: [{ count: "x" }] },
+        "p",
+      ]);
       assert.deepEqual(executed, []);
       ["path", "path", "options.0.count", "input"].forEach((field, index) => assertRefused(results[index], field));
       assert.deepEqual([...ended.values()], Array(4).fill("failed"));
@@ -103,7 +119,11 @@ describe("a tool with a Standard Schema", () => {
   });
 
   it("whose validator throws fails the call, not the run", async () => {
-    const schema = z.object({ path: z.string().transform(() => { throw new Error("broken validator"); }) });
+    const schema = z.object({
+      path: z.string().transform(() => {
+        throw new Error("broken validator");
+      }),
+    });
     const { executed, results } = await call(schema, [{ path: "p" }]);
     assert.deepEqual(executed, []);
     assert.deepEqual([results[0].isError, results[0].content], [true, "Error: broken validator"]);
@@ -112,11 +132,15 @@ describe("a tool with a Standard Schema", () => {
   it("that cannot say its JSON Schema is a ConfigError, unless jsonSchema says it", async () => {
     const bare = v.object({ path: v.string() });
     const jsonSchema = { type: "object", properties: { path: { type: "string" } } };
-    assert.throws(() => createLiteAgent({
-      model: silent(),
-      workdir: tmpdir(),
-      tools: [{ name: "x", description: "", schema: bare, execute: () => "" }],
-    }), (error) => error instanceof ConfigError && /zod 4\.2.*toStandardJsonSchema.*jsonSchema/.test(error.message));
+    assert.throws(
+      () =>
+        createLiteAgent({
+          model: silent(),
+          workdir: tmpdir(),
+          tools: [{ name: "x", description: "", schema: bare, execute: () => "" }],
+        }),
+      (error) => error instanceof ConfigError && /zod 4\.2.*toStandardJsonSchema.*jsonSchema/.test(error.message),
+    );
     const { executed, results, parameters } = await call(bare, [{ path: "p" }, { path: 3 }], { jsonSchema });
     assert.deepEqual(executed, [{ path: "p" }]);
     assert.deepEqual(parameters, jsonSchema);
@@ -129,7 +153,10 @@ describe("a tool with a plain JSON Schema", () => {
     type: "object",
     properties: {
       path: { type: "string", pattern: "^[a-z]+$" },
-      options: { type: "array", items: { type: "object", properties: { count: { type: "integer" } }, required: ["count"] } },
+      options: {
+        type: "array",
+        items: { type: "object", properties: { count: { type: "integer" } }, required: ["count"] },
+      },
     },
     required: ["path"],
     additionalProperties: false,
@@ -142,19 +169,29 @@ describe("a tool with a plain JSON Schema", () => {
   });
 
   it("fails on invalid input, names the field and does not execute", async () => {
-    const { executed, results, ended } = await call(schema, [{}, { path: 3 }, { path: "p", options: [{ count: 3.5 }] }, { path: "p", pth: 1 }, "p", { path: "P" }]);
+    const { executed, results, ended } = await call(schema, [
+      {},
+      { path: 3 },
+      { path: "p", options: [{ count: 3.5 }] },
+      { path: "p", pth: 1 },
+      "p",
+      { path: "P" },
+    ]);
     assert.deepEqual(executed, []);
-    ["path", "path", "options.0.count", "pth", "input", "path"].forEach((field, index) => assertRefused(results[index], field));
+    ["path", "path", "options.0.count", "pth", "input", "path"].forEach((field, index) =>
+      assertRefused(results[index], field),
+    );
     assert.match(results[2].content, /3\.5 is not of type "integer"$/);
     assert.deepEqual([...ended.values()], Array(6).fill("failed"));
   });
 
   it("that is wrong, or refers to another document, is a ConfigError that says where", () => {
-    const make = (properties) => () => createLiteAgent({
-      model: silent(),
-      workdir: tmpdir(),
-      tools: [tool("x", "", { type: "object", properties }, () => "")],
-    });
+    const make = (properties) => () =>
+      createLiteAgent({
+        model: silent(),
+        workdir: tmpdir(),
+        tools: [tool("x", "", { type: "object", properties }, () => "")],
+      });
     const cases = [
       [{ a: { type: "strin" } }, /'x'.*properties\.a\.type: "strin" is not a JSON type/],
       [{ a: { pattern: "(" } }, /'x'.*properties\.a\.pattern/],
@@ -177,10 +214,9 @@ describe("a tool with a plain JSON Schema", () => {
 
   it("with a pattern that backtracks for ever answers soon", async () => {
     const started = performance.now();
-    const { results } = await call(
-      { type: "object", properties: { a: { type: "string", pattern: "^(a|a)*\\1b" } } },
-      [{ a: `${"a".repeat(30_000)}!` }],
-    );
+    const { results } = await call({ type: "object", properties: { a: { type: "string", pattern: "^(a|a)*\\1b" } } }, [
+      { a: `${"a".repeat(30_000)}!` },
+    ]);
     assertRefused(results[0], "a");
     assert.ok(performance.now() - started < 3_000);
   });

@@ -13,12 +13,15 @@ const text = { type: "text", text: "a" };
 const hi = user("hi");
 
 const refused = (request, message) =>
-  assert.throws(() => assertWellFormed(request), (error) => {
-    assert.ok(error instanceof AgentError);
-    assert.equal(error.code, "not_well_formed");
-    assert.match(error.message, message);
-    return true;
-  });
+  assert.throws(
+    () => assertWellFormed(request),
+    (error) => {
+      assert.ok(error instanceof AgentError);
+      assert.equal(error.code, "not_well_formed");
+      assert.match(error.message, message);
+      return true;
+    },
+  );
 
 test("takes what the APIs take", () => {
   for (const messages of [
@@ -26,7 +29,10 @@ test("takes what the APIs take", () => {
     [hi, assistant(text)],
     [hi, assistant(text, call("1"), call("2")), user([result("2"), result("1", [text]), text]), assistant(text)],
     [hi, assistant(call("1")), { role: "tool", content: [result("1")] }],
-    [hi, assistant({ type: "reasoning", text: "hm", signature: "s" }, { type: "native", provider: "x", data: { a: 1 } })],
+    [
+      hi,
+      assistant({ type: "reasoning", text: "hm", signature: "s" }, { type: "native", provider: "x", data: { a: 1 } }),
+    ],
   ]) {
     assert.equal(assertWellFormed({ model: "m", system: "be brief", messages }), undefined);
   }
@@ -44,7 +50,10 @@ test("names the place of what is wrong", () => {
   refused({ messages: [hi, assistant(call("1"))] }, /messages\[1\] holds the tool_call "1", and no message/);
   refused({ messages: [hi, assistant(call("1")), hi] }, /messages\[2\] holds no tool_result for the tool_call "1"/);
   refused({ messages: [user([result("9")])] }, /messages\[0\]\.content\[0\] is a tool_result for "9"/);
-  refused({ messages: [hi, assistant(call("1")), user([text, result("1")])] }, /messages\[2\]\.content\[1\] is a tool_result behind/);
+  refused(
+    { messages: [hi, assistant(call("1")), user([text, result("1")])] },
+    /messages\[2\]\.content\[1\] is a tool_result behind/,
+  );
   refused({ messages: [user([{ type: "tool_cal" }])] }, /did you mean "tool_call"/);
   refused({ messages: [hi], tools: [{ name: "" }] }, /tools\[0\]\.name is empty/);
   refused({ messages: [hi], system: 3 }, /system must be a string/);

@@ -1,4 +1,5 @@
-// Makes the agents that are measured: in an empty folder, with a home that has no hooks.json. Knows the public face only.
+// Makes the agents that are measured: in an empty folder, with a home that has no hooks.json. Knows the public face
+// only.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -92,7 +92,9 @@ export class PlainHooks {
       if (failure === undefined) continue;
       const { reason, message } = failure;
       report({
-        type: "diagnostic", level: "error", code: "hook_failed",
+        type: "diagnostic",
+        level: "error",
+        code: "hook_failed",
         message: `${event.event} hook #${index} failed: ${reason}, ${message}`,
         hook: { event: event.event, source: "programmatic", index, reason, durationMs: performance.now() - start },
       });
@@ -156,7 +158,12 @@ export async function* plainRun({ model, tools = [], messages, signal, maxTurns 
     const calls = last.message.content.filter((block) => block.type === "tool_call");
     if (calls.length === 0) {
       yield { type: "done", reason: "stop" };
-      return { messages, usage, text: last.message.content.map((block) => block.text ?? "").join(""), stopReason: "stop" };
+      return {
+        messages,
+        usage,
+        text: last.message.content.map((block) => block.text ?? "").join(""),
+        stopReason: "stop",
+      };
     }
     const results = await Promise.all(calls.map((call) => plainCall(byName.get(call.name), call, signal)));
     for (const result of results) yield { type: "tool_result", result };

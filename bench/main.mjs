@@ -37,10 +37,15 @@ const { values: options } = parseArgs({
 });
 const wanted = options.only ?? Object.keys(SECTIONS);
 for (const name of wanted) {
-  if (!(name in SECTIONS)) throw new RangeError(`--only must be one of ${Object.keys(SECTIONS).join(", ")}, got ${name}`);
+  if (!(name in SECTIONS))
+    throw new RangeError(`--only must be one of ${Object.keys(SECTIONS).join(", ")}, got ${name}`);
 }
 const pace = options.quick ? PACES.quick : PACES.full;
-const machine = { node: process.version, platform: `${process.platform}-${process.arch}`, processor: cpus()[0]?.model ?? "unknown" };
+const machine = {
+  node: process.version,
+  platform: `${process.platform}-${process.arch}`,
+  processor: cpus()[0]?.model ?? "unknown",
+};
 
 if (!options.json) {
   process.stdout.write(`lite-agent bench on Node ${machine.node}, ${machine.platform}, ${machine.processor}\n`);

@@ -38,13 +38,16 @@ export function scaled(size, pace) {
   return Math.max(2, Math.round(size * pace.scale));
 }
 
+/** @typedef {{ prepare?: () => unknown, batch: (prepared: any) => unknown, clean?: (prepared: any) => unknown }} Variant */
+
 /**
  * Runs the variants in turn, forwards and backwards by rounds. A variant prepares (not timed), runs one batch, and
  * cleans up (not timed). What `batch` returns, if it is an object of numbers, is kept in place of the time.
  *
- * @param {Record<string, { prepare?: () => unknown, batch: (prepared: any) => unknown, clean?: (prepared: any) => unknown }>} variants
+ * @param {Record<string, Variant>} variants
  * @param {Pace} pace
- * @returns {Promise<Record<string, any[]>>} by variant, one entry a round: microseconds of the batch, or what it returned
+ * @returns {Promise<Record<string, any[]>>} by variant, one entry a round: microseconds of the batch, or what it
+ *   returned
  */
 export async function takeTurns(variants, pace) {
   const names = Object.keys(variants);

@@ -5,9 +5,10 @@ const usage = { inputTokens: 10, outputTokens: 5 };
 
 /** A last chunk that calls `calls`, or says "done" when there are none. */
 function answer(calls) {
-  const content = calls.length > 0
-    ? calls.map(({ id, name, input }) => ({ type: "tool_call", id, name, input }))
-    : [{ type: "text", text: "done" }];
+  const content =
+    calls.length > 0
+      ? calls.map(({ id, name, input }) => ({ type: "tool_call", id, name, input }))
+      : [{ type: "text", text: "done" }];
   return {
     type: "message_done",
     message: { role: "assistant", content },
@@ -19,12 +20,19 @@ function answer(calls) {
 /** Says "done". */
 export function oneTurnModel() {
   const chunk = answer([]);
-  return { id: "one-turn", async *stream() { yield chunk; } };
+  return {
+    id: "one-turn",
+    async *stream() {
+      yield chunk;
+    },
+  };
 }
 
 /** One turn of `count` calls, then "done"; again and again. Every call has `input`. */
 export function manyCallsModel(count, input) {
-  const calling = answer(Array.from({ length: count }, (_, index) => ({ id: `call_${index}`, name: "nothing", input })));
+  const calling = answer(
+    Array.from({ length: count }, (_, index) => ({ id: `call_${index}`, name: "nothing", input })),
+  );
   const done = answer([]);
   let asked = 0;
   return {
@@ -39,7 +47,8 @@ export function manyCallsModel(count, input) {
 /** `count` turns of one call, then "done". `marks` holds when each turn's request came, in milliseconds. */
 export function manyTurnsModel(count) {
   const answers = Array.from({ length: count }, (_, index) =>
-    answer([{ id: `call_${index}`, name: "nothing", input: { index, path: "src/index.js", lines: [1, 80] } }]));
+    answer([{ id: `call_${index}`, name: "nothing", input: { index, path: "src/index.js", lines: [1, 80] } }]),
+  );
   answers.push(answer([]));
   const marks = [];
   return {
@@ -55,7 +64,10 @@ export function manyTurnsModel(count) {
 
 /** Streams `count` deltas, one at a time, then the message. */
 export function streamingModel(count) {
-  const last = { ...answer([]), message: { role: "assistant", content: [{ type: "text", text: "word ".repeat(count) }] } };
+  const last = {
+    ...answer([]),
+    message: { role: "assistant", content: [{ type: "text", text: "word ".repeat(count) }] },
+  };
   return {
     id: "streaming",
     async *stream() {
@@ -69,7 +81,7 @@ export function streamingModel(count) {
 export function inputOfSize(bytes) {
   const edits = [];
   const input = { path: "src/index.js", encoding: "utf8", options: { dryRun: false, tags: ["fix", "style"] }, edits };
-  const text = "const total = lines.reduce((sum, line) => sum + line.length, 0); // \"all\" of it";
+  const text = 'const total = lines.reduce((sum, line) => sum + line.length, 0); // "all" of it';
   for (let line = 1, size = JSON.stringify(input).length; size < bytes - 100; line += 1) {
     const edit = { line, before: text, after: text.slice(0, 40), flags: [true, false] };
     edits.push(edit);

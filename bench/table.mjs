@@ -21,7 +21,10 @@ function target(row) {
 }
 
 function line(cells) {
-  return cells.map((cell, column) => (column === 0 ? cell.padEnd(WIDTHS[0]) : cell.padStart(WIDTHS[column]))).join(" ").trimEnd();
+  return cells
+    .map((cell, column) => (column === 0 ? cell.padEnd(WIDTHS[0]) : cell.padStart(WIDTHS[column])))
+    .join(" ")
+    .trimEnd();
 }
 
 export function printHeading(title, explanation) {
@@ -33,8 +36,14 @@ export function printRow(row) {
   const met = meetsTarget(row);
   const verdict = met === undefined ? "" : met ? "met" : "over";
   const text = line([
-    row.label, time(row.ours), time(row.plain), ratio(row.ours, row.plain), time(row.tuned), ratio(row.ours, row.tuned),
-    target(row), verdict,
+    row.label,
+    time(row.ours),
+    time(row.plain),
+    ratio(row.ours, row.plain),
+    time(row.tuned),
+    ratio(row.ours, row.tuned),
+    target(row),
+    verdict,
   ]);
   process.stdout.write(`${met === undefined ? text : text.replace(/\S+$/, (word) => paint(met ? 32 : 33, word))}\n`);
 }

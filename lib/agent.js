@@ -62,7 +62,8 @@ class LiteAgent {
       const hint = near === null ? `it must be one of ${HOOK_NAMES.join(", ")}` : `did you mean "${near}"?`;
       throw new TypeError(`hook: unknown event ${typeof name === "string" ? `"${name}"` : typeof name}; ${hint}`);
     }
-    if (typeof handler !== "function") throw new TypeError(`hook: the handler must be a function, got ${kindOf(handler)}`);
+    if (typeof handler !== "function")
+      throw new TypeError(`hook: the handler must be a function, got ${kindOf(handler)}`);
     const timeoutMs = hookTimeout(options);
     if (this.#closing !== null) throw closed();
     const id = this.#family.hook(name, handler, timeoutMs);
@@ -266,9 +267,12 @@ function hookTimeout(options) {
 }
 
 function checkSessionId(operation, sessionId) {
-  if (typeof sessionId !== "string") throw new TypeError(`${operation}: sessionId must be a string, got ${kindOf(sessionId)}`);
+  if (typeof sessionId !== "string")
+    throw new TypeError(`${operation}: sessionId must be a string, got ${kindOf(sessionId)}`);
   if (SESSION_ID.test(sessionId)) return;
-  throw new ConfigError(`${operation}: sessionId must be 1 to 128 characters of A-Z a-z 0-9 _ -, got "${sessionId.slice(0, 140)}"`);
+  throw new ConfigError(
+    `${operation}: sessionId must be 1 to 128 characters of A-Z a-z 0-9 _ -, got "${sessionId.slice(0, 140)}"`,
+  );
 }
 
 function closed() {

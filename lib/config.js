@@ -51,6 +51,8 @@ const only = (available, rule) => (name, value) => {
   throw notAvailable(`${name}: ${shown(value)}`);
 };
 const off = (name, value) => (value === false ? value : later(name));
+/** On by default once it is there. Until then the default is as if off, and whoever asks for it is told. */
+const notYetOn = only([false], flag);
 
 function list(name, value) {
   return Array.isArray(value) ? [...value] : refuse(name, "an array", value);
@@ -165,19 +167,19 @@ const SHARED_RULES = Object.assign(Object.create(null), {
   sandbox: later,
   bash: later,
   fileTools: later,
-  sessions: flag,
+  sessions: notYetOn,
   checkpointer: later,
   crashRecovery: oneOf(["off", "safe"]),
   maxSnapshotBytesPerSession: later,
-  cleanup: (name, value) => (typeof value === "boolean" ? value : later(name)),
+  cleanup: off,
   context: off,
   compactor: off,
-  tasks: flag,
+  tasks: notYetOn,
   taskListId: later,
   skillsDir: later,
-  agents: flag,
+  agents: notYetOn,
   agentsDir: later,
-  background: flag,
+  background: notYetOn,
   backgroundLimits: later,
   mcpServers,
   strictMcpConfig: only([false], flag),

@@ -76,7 +76,7 @@ export function perform(family, run, effect) {
 function abort(family, { id, why }) {
   const call = family.pending.get(id);
   if (call === undefined) return;
-  family.pending.delete(id);
+  family.settled(id);
   const { run } = call;
   run.scope.runInAsyncScope(call.abort, call, why === "timeout" ? timeoutReason : () => run.abortReason());
 }

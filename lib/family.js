@@ -1,6 +1,9 @@
 // One agent family as JS holds it: the native handle, and what the core knows by number (runs, handlers, pending calls,
 // operations). Effects are queued and drained by one loop, never by recursion, so that an abort cannot overtake what it
 // aborts. What each effect means is effects.js's business.
+import { performance } from "node:perf_hooks";
+import { clearImmediate, setImmediate } from "node:timers";
+
 import { perform } from "./effects.js";
 import { AbortError, AgentError, errorFromData } from "./errors.js";
 import { native } from "./native.js";
@@ -39,6 +42,8 @@ export class Family {
     /** Pending calls by id: `{ run, abort(makeReason) }`. */
     this.pending = new Map();
     this.operations = new Map();
+    /** Calls that began and that the core has not heard of: when, by id. */
+    this.unreported = new Map();
     this.listeners = [];
     this.failure = null;
     this.queue = [];
@@ -102,9 +107,31 @@ export class Family {
     this.#enter(() => native.familyFail(this.handle, id, 0, true, "Error", problem));
   }
 
-  started(id, elapsedMs) {
-    this.#enter(() => native.familyStarted(this.handle, id, elapsedMs));
+  /**
+   * A call with a deadline has begun, and will be answered later. The core hears of it when the event loop gets its turn:
+   * no deadline could pass before, and most calls are over by then.
+   */
+  begun(id, at) {
+    if (this.unreported.size === 0) this.#reportSoon = setImmediate(this.#report);
+    this.unreported.set(id, at);
   }
+
+  /** A call has settled. @returns whether the core still waits for its answer */
+  settled(id) {
+    if (this.unreported.delete(id) && this.unreported.size === 0) clearImmediate(this.#reportSoon);
+    return this.pending.delete(id);
+  }
+
+  #reportSoon = null;
+
+  #report = () => {
+    const calls = [...this.unreported];
+    this.unreported.clear();
+    for (const [id, at] of calls) {
+      if (!this.pending.has(id)) continue;
+      this.#enter(() => native.familyStarted(this.handle, id, performance.now() - at));
+    }
+  };
 
   wrapNext(wrap, index) {
     this.#enter(() => native.familyWrapNext(this.handle, wrap, index));
@@ -227,7 +254,10 @@ export class Family {
 
   #unqueue(id) {
     for (let index = this.performing + 1; index < this.queue.length; index += 1) {
-      if (this.queue[index]?.id !== id) continue;
+      const effect = this.queue[index];
+      if (effect?.id !== id) continue;
+      // The core will dispatch the end hooks that pair with this start: its first handler is invoked, and aborted.
+      if (effect.make !== undefined) return false;
       this.queue[index] = null;
       return true;
     }
@@ -252,7 +282,8 @@ export class Family {
       code: "internal",
       cause,
     });
-    for (const call of this.pending.values()) call.abort(() => new AbortError("the agent was closed by an internal error"));
+    for (const call of this.pending.values())
+      call.abort(() => new AbortError("the agent was closed by an internal error"));
     this.pending.clear();
     for (const run of [...this.runs.values()]) run.fail(this.failure);
     for (const resolve of this.operations.values()) resolve();

@@ -26,9 +26,9 @@ const invalid = new WeakSet();
  */
 export function callHost(family, run, id, { frame, lazy, timed, callback, conclude, over }) {
   let going = false;
-  const elapsed = invoke(frame, callback, (threw, value, elapsedMs) => {
+  const begun = invoke(frame, callback, (threw, value, elapsedMs) => {
     // Host code that was given up may settle whenever it likes: it was observed, and that is all.
-    if (going && !family.pending.delete(id)) return;
+    if (going && !family.settled(id)) return;
     over?.();
     if (!threw && invalid.has(value)) {
       family.refuse(id, value.problem);
@@ -45,7 +45,7 @@ export function callHost(family, run, id, { frame, lazy, timed, callback, conclu
     }
     family.answer(id, elapsedMs, answer);
   });
-  if (elapsed < 0) return;
+  if (begun < 0) return;
   going = true;
   family.pending.set(id, {
     run,
@@ -55,5 +55,5 @@ export function callHost(family, run, id, { frame, lazy, timed, callback, conclu
       over?.();
     },
   });
-  if (timed) family.started(id, elapsed);
+  if (timed) family.begun(id, begun);
 }

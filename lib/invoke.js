@@ -9,7 +9,8 @@ import { inFrame } from "./context.js";
  * @param {() => unknown} callback
  * @param {(threw: boolean, value: unknown, elapsedMs: number) => void} settle called exactly once, unless the callback
  *   never settles; before this returns if the callback was synchronous
- * @returns {number} milliseconds that the callback has taken, if it is still going; -1 if it has settled
+ * @returns {number} when the callback began, on the clock of `performance.now()`, if it is still going; -1 if it has
+ *   settled
  */
 export function invoke(frame, callback, settle) {
   const started = performance.now();
@@ -38,11 +39,13 @@ export function invoke(frame, callback, settle) {
       settle(true, error, performance.now() - started);
     },
   );
-  return performance.now() - started;
+  return started;
 }
 
 function isThenable(value) {
-  return ((typeof value === "object" && value !== null) || typeof value === "function") && typeof value.then === "function";
+  return (
+    ((typeof value === "object" && value !== null) || typeof value === "function") && typeof value.then === "function"
+  );
 }
 
 function adopt(thenable) {

@@ -206,6 +206,9 @@ function checkConversation(messages, name) {
       }
     }
   }
+  if (messages[0].role !== "user") {
+    throw new TypeError(`${name}[0] must be a user message: a conversation begins with the user`);
+  }
   if (messages.at(-1).role === "assistant") {
     const place = `${name}[${messages.length - 1}]`;
     throw new TypeError(`${place} must not be an assistant message: the last one is what the model answers`);

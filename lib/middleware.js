@@ -90,7 +90,8 @@ async function askAll(list, name, context) {
 
 /** @param {() => AsyncIterable} innermost */
 export function wrapModelCall(list, context, innermost) {
-  const layer = (index) => (index === list.length ? innermost() : list[index].wrapModelCall(context, () => layer(index + 1)));
+  const layer = (index) =>
+    index === list.length ? innermost() : list[index].wrapModelCall(context, () => layer(index + 1));
   return layer(0);
 }
 

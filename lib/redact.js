@@ -93,7 +93,8 @@ class Walk {
   copyContainer(value, depth) {
     if (Array.isArray(value)) return this.copyArray(value, depth);
     if (ArrayBuffer.isView(value)) return `[${value.constructor?.name ?? "binary"} of ${value.byteLength} bytes]`;
-    if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer) return `[binary of ${value.byteLength} bytes]`;
+    if (value instanceof ArrayBuffer || value instanceof SharedArrayBuffer)
+      return `[binary of ${value.byteLength} bytes]`;
     if (value instanceof Date) return new Date(value.getTime());
     if (value instanceof RegExp || value instanceof URL || value instanceof String) return redactText(String(value));
     if (value instanceof Number || value instanceof Boolean) return value.valueOf();

@@ -140,9 +140,12 @@ export class Run {
       throw new TypeError("beforeModel must leave an array of messages in context.messages");
     }
     for (const [index, message] of messages.entries()) {
-      const isMessage = ROLES.has(message?.role) && (typeof message.content === "string" || Array.isArray(message.content));
+      const isMessage =
+        ROLES.has(message?.role) && (typeof message.content === "string" || Array.isArray(message.content));
       if (!isMessage) {
-        throw new TypeError(`beforeModel left something in context.messages[${index}] that is no message of a known role`);
+        throw new TypeError(
+          `beforeModel left something in context.messages[${index}] that is no message of a known role`,
+        );
       }
     }
     this.#requestMessages = messages;

@@ -4,8 +4,7 @@
 import { ConfigError } from "./errors.js";
 import { copyFrozen } from "./frozen.js";
 
-const HELP =
-  "use zod 4.2 or later, toStandardJsonSchema of @valibot/to-json-schema, or give the tool a `jsonSchema`";
+const HELP = "use zod 4.2 or later, toStandardJsonSchema of @valibot/to-json-schema, or give the tool a `jsonSchema`";
 /** zod, arktype and @valibot/to-json-schema all know this draft; arktype and valibot refuse names they do not know. */
 const TARGET = "draft-2020-12";
 
@@ -47,7 +46,8 @@ export function checkSchema(name, schema, jsonSchema) {
     }
   } else if (jsonSchema === undefined && typeof standard.jsonSchema?.input !== "function") {
     const vendor = typeof standard.vendor === "string" ? ` of ${standard.vendor}` : "";
-    const help = vendor === " of zod" ? `${HELP} (zod/mini: jsonSchema: z.toJSONSchema(schema, { io: "input" }))` : HELP;
+    const help =
+      vendor === " of zod" ? `${HELP} (zod/mini: jsonSchema: z.toJSONSchema(schema, { io: "input" }))` : HELP;
     throw new ConfigError(`tool '${name}': its schema${vendor} cannot say what the model is to be shown; ${help}`);
   }
 }
@@ -219,7 +219,9 @@ export function shown(value) {
 }
 
 function describeScalar(value) {
-  return typeof value === "object" || typeof value === "function" || typeof value === "symbol" ? kindOf(value) : String(value);
+  return typeof value === "object" || typeof value === "function" || typeof value === "symbol"
+    ? kindOf(value)
+    : String(value);
 }
 
 function messageOf(error) {

@@ -114,7 +114,9 @@ function checkSecurity(name, security) {
   }
   for (const key of Object.keys(security)) {
     if (!Object.hasOwn(SECURITY, key)) {
-      throw new TypeError(`tool '${name}': unknown option 'security.${key}'; there are ${Object.keys(SECURITY).join(", ")}`);
+      throw new TypeError(
+        `tool '${name}': unknown option 'security.${key}'; there are ${Object.keys(SECURITY).join(", ")}`,
+      );
     }
   }
   for (const [key, values] of Object.entries(SECURITY)) {

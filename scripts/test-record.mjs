@@ -15,8 +15,9 @@ export default async function* record(events) {
     const { skip, todo, details, file, nesting, name } = data;
     const left = skip ?? todo;
     const skipped = left !== undefined && left !== false;
-    // A suite is no test of its own, unless it was skipped and its tests with it.
-    if (details?.type === "suite" && !skipped && type === "test:pass") continue;
+    // A suite is no test of its own, unless it was skipped, and its tests with it, or failed by itself.
+    const ownFailure = type === "test:fail" && details?.error?.failureType !== "subtestsFailed";
+    if (details?.type === "suite" && !skipped && !ownFailure) continue;
     const place = file === undefined ? [] : [relative(root, file)];
     const line = {
       name: [...place, ...titles.slice(0, nesting), name].join(" > "),

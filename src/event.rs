@@ -64,7 +64,9 @@ pub enum ErrorReference {
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Event<'a> {
-    TurnStart { turn: u32 },
+    TurnStart {
+        turn: u32,
+    },
     Diagnostic {
         level: Level,
         code: &'a str,
@@ -72,7 +74,10 @@ pub enum Event<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         hook: Option<&'a HookFailure>,
     },
-    ModelCallStart { turn: u32, model: &'a str },
+    ModelCallStart {
+        turn: u32,
+        model: &'a str,
+    },
     ModelCallEnd {
         turn: u32,
         model: &'a str,
@@ -82,12 +87,35 @@ pub enum Event<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<&'a str>,
     },
-    Message { message: CallId },
-    ToolUse { call: CallId },
-    ToolCallStart { call: CallId, turn: u32 },
-    ToolCallEnd { id: &'a str, name: &'a str, turn: u32, duration_ms: f64, is_error: bool },
-    ToolResult { result: CallId },
-    Steer { messages: CallId },
-    TurnEnd { turn: u32, stop_reason: StopReason },
-    Error { error: ErrorReference, fatal: bool },
+    Message {
+        message: CallId,
+    },
+    ToolUse {
+        call: CallId,
+    },
+    ToolCallStart {
+        call: CallId,
+        turn: u32,
+    },
+    ToolCallEnd {
+        id: &'a str,
+        name: &'a str,
+        turn: u32,
+        duration_ms: f64,
+        is_error: bool,
+    },
+    ToolResult {
+        result: CallId,
+    },
+    Steer {
+        messages: CallId,
+    },
+    TurnEnd {
+        turn: u32,
+        stop_reason: StopReason,
+    },
+    Error {
+        error: ErrorReference,
+        fatal: bool,
+    },
 }

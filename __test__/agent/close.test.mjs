@@ -2,7 +2,18 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { ClosedError } from "../../index.js";
-import { agentFor, aborted, collect, deferred, pause, plainTool, recordHooks, scriptedModel, until, within } from "../support/model.mjs";
+import {
+  agentFor,
+  aborted,
+  collect,
+  deferred,
+  pause,
+  plainTool,
+  recordHooks,
+  scriptedModel,
+  until,
+  within,
+} from "../support/model.mjs";
 import { assertConversation, call } from "../runs/reading.mjs";
 
 const never = new Promise(() => {});
@@ -17,10 +28,21 @@ test("close() is idempotent, and every call resolves", async (t) => {
 test("closes at once all resolve, and none before the run has ended", async (t) => {
   const agent = agentFor(t, { model: [{ wait: never, text: "x" }] });
   let ended = false;
-  agent.hook("run:end", async () => { await pause(30); ended = true; });
+  agent.hook("run:end", async () => {
+    await pause(30);
+    ended = true;
+  });
   const sent = agent.send("hi");
   await pause(5);
-  await within(Promise.all([1, 2, 3].map(async () => { await agent.close(); assert.equal(ended, true); })), "three closes");
+  await within(
+    Promise.all(
+      [1, 2, 3].map(async () => {
+        await agent.close();
+        assert.equal(ended, true);
+      }),
+    ),
+    "three closes",
+  );
   assert.equal((await sent).stopReason, "aborted");
 });
 
@@ -65,10 +87,16 @@ test("close() cancels the running and the queued runs, which resolve as aborted"
   await until(() => model.requests.length === 2, "two model calls");
   await within(agent.close(), "close()", 2_000);
   const results = await within(Promise.all(sends), "the sends", 1_000);
-  assert.deepEqual(results.map((result) => result.stopReason), ["aborted", "aborted", "aborted"]);
+  assert.deepEqual(
+    results.map((result) => result.stopReason),
+    ["aborted", "aborted", "aborted"],
+  );
   assert.equal(model.requests.length, 2);
   assert.ok(model.signals.every((signal) => signal.aborted));
-  assert.deepEqual(fired.filter((event) => event.event === "run:end").map((event) => event.status), ["cancelled", "cancelled"]);
+  assert.deepEqual(
+    fired.filter((event) => event.event === "run:end").map((event) => event.status),
+    ["cancelled", "cancelled"],
+  );
 });
 
 test("a stream that is being pulled ends with done when its agent is closed", async (t) => {
@@ -86,7 +114,14 @@ test("close() during a tool aborts its signal and leaves a well-formed conversat
   let sawAbort = false;
   const agent = agentFor(t, {
     model: [{ calls: [call("a", "wait")] }, { text: "end" }],
-    tools: [plainTool("wait", async (_, { signal }) => { started.resolve(); await aborted(signal); sawAbort = true; return "x"; })],
+    tools: [
+      plainTool("wait", async (_, { signal }) => {
+        started.resolve();
+        await aborted(signal);
+        sawAbort = true;
+        return "x";
+      }),
+    ],
   });
   const sent = agent.send("hi");
   await started.promise;
@@ -100,9 +135,41 @@ test("close() during a tool aborts its signal and leaves a well-formed conversat
 test("close() does not wait for tools, models and middleware that never settle", async (t) => {
   const entered = deferred();
   for (const config of [
-    { model: [{ calls: [call("a", "deaf")] }], tools: [plainTool("deaf", () => { entered.resolve(); return never; })] },
-    { model: [{ wait: never, text: "x" }], use: [{ name: "m", beforeModel() { entered.resolve(); return never; } }] },
-    { model: { id: "deaf", stream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => { entered.resolve(); return never; }, return: () => never }) }) } },
+    {
+      model: [{ calls: [call("a", "deaf")] }],
+      tools: [
+        plainTool("deaf", () => {
+          entered.resolve();
+          return never;
+        }),
+      ],
+    },
+    {
+      model: [{ wait: never, text: "x" }],
+      use: [
+        {
+          name: "m",
+          beforeModel() {
+            entered.resolve();
+            return never;
+          },
+        },
+      ],
+    },
+    {
+      model: {
+        id: "deaf",
+        stream: () => ({
+          [Symbol.asyncIterator]: () => ({
+            next: () => {
+              entered.resolve();
+              return never;
+            },
+            return: () => never,
+          }),
+        }),
+      },
+    },
   ]) {
     const agent = agentFor(t, config);
     const sent = agent.send("hi");
@@ -115,9 +182,14 @@ test("close() does not wait for tools, models and middleware that never settle",
 test("close() waits for run:end handlers, each bounded by its deadline", async (t) => {
   const agent = agentFor(t, { model: [{ wait: never, text: "x" }] });
   const order = [];
-  agent.hook("run:end", async () => { await pause(40); order.push("slow"); });
+  agent.hook("run:end", async () => {
+    await pause(40);
+    order.push("slow");
+  });
   agent.hook("run:end", () => never, { timeoutMs: 50 });
-  agent.hook("run:end", () => { order.push("last"); });
+  agent.hook("run:end", () => {
+    order.push("last");
+  });
   const sent = agent.send("hi");
   await pause(5);
   await within(agent.close(), "close()", 3_000);

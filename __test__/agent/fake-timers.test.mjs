@@ -17,7 +17,10 @@ test("with every timer mocked, runs, tools and close() go on", async (t) => {
 
 test("with every timer mocked, a tool's deadline still is one in real time", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout", "setInterval", "setImmediate", "Date"] });
-  const agent = agentFor(t, { model: [{ calls: [call("a", "deaf")] }, { text: "end" }], tools: [plainTool("deaf", () => new Promise(() => {}), { timeoutMs: 30 })] });
+  const agent = agentFor(t, {
+    model: [{ calls: [call("a", "deaf")] }, { text: "end" }],
+    tools: [plainTool("deaf", () => new Promise(() => {}), { timeoutMs: 30 })],
+  });
   const { messages } = await agent.send("hi");
   t.mock.timers.reset();
   assert.match(contentText(resultFor(messages, "a")), /timed out after 30 ms/);
@@ -25,16 +28,26 @@ test("with every timer mocked, a tool's deadline still is one in real time", asy
 
 test("with the date mocked, durations stay durations", async (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: 0 });
-  const agent = agentFor(t, { model: [{ calls: [call("a", "echo")] }, { text: "end" }], tools: [plainTool("echo", () => { t.mock.timers.setTime(1e9); return "x"; })] });
+  const agent = agentFor(t, {
+    model: [{ calls: [call("a", "echo")] }, { text: "end" }],
+    tools: [
+      plainTool("echo", () => {
+        t.mock.timers.setTime(1e9);
+        return "x";
+      }),
+    ],
+  });
   const { events } = await collect(agent.run("hi"));
   t.mock.timers.reset();
-  for (const event of events) if ("durationMs" in event) assert.ok(event.durationMs >= 0 && event.durationMs < 60_000, `${event.type}: ${event.durationMs}`);
+  for (const event of events)
+    if ("durationMs" in event)
+      assert.ok(event.durationMs >= 0 && event.durationMs < 60_000, `${event.type}: ${event.durationMs}`);
 });
 
 test("a long run with mocked timers does not wait for a turn of the mocked event loop", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout", "setInterval", "setImmediate"] });
   let count = 0;
-  const model = scriptedModel([() => ({ calls: [call(`c${count += 1}`, "echo")] })]);
+  const model = scriptedModel([() => ({ calls: [call(`c${(count += 1)}`, "echo")] })]);
   const result = await agentFor(t, { model, maxTurns: 500, tools: [plainTool("echo", () => "x")] }).send("hi");
   t.mock.timers.reset();
   assert.equal(result.stopReason, "max_turns");

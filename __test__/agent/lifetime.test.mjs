@@ -12,7 +12,9 @@ async function passes(script, options) {
 }
 
 test("an idle agent keeps no process alive: fresh, used, closed", async () => {
-  assert.match(await passes(`
+  assert.match(
+    await passes(
+      `
     makeAgent();
     const used = makeAgent();
     await used.send("hi");
@@ -23,11 +25,17 @@ test("an idle agent keeps no process alive: fresh, used, closed", async () => {
     await closed.send("hi");
     await closed.close();
     console.log("end");
-  `, { limitMs: 10_000 }), /end/);
+  `,
+      { limitMs: 10_000 },
+    ),
+    /end/,
+  );
 });
 
 test("a pending send() and a pending next() keep the process alive, though all else is unref'd", async () => {
-  assert.match(await passes(`
+  assert.match(
+    await passes(
+      `
     const slow = () => ({ id: "slow", async *stream() {
       await new Promise((resolve) => setTimeout(resolve, 150).unref());
       yield { type: "message_done", message: { role: "assistant", content: [{ type: "text", text: "x" }] }, usage: { inputTokens: 1, outputTokens: 1 } };
@@ -37,49 +45,69 @@ test("a pending send() and a pending next() keep the process alive, though all e
       for await (const event of makeAgent({ model: slow() }).run("hi"));
       console.log("ran");
     });
-  `, { limitMs: 10_000 }), /sent\nran/);
+  `,
+      { limitMs: 10_000 },
+    ),
+    /sent\nran/,
+  );
 });
 
 test("a tool that waits on an unref'd timer is waited for by send()", async () => {
-  assert.match(await passes(`
+  assert.match(
+    await passes(
+      `
     const agent = makeAgent({
       model: support.scriptedModel([{ calls: [{ id: "a", name: "wait", input: {} }] }, { text: "end" }]),
       tools: [support.plainTool("wait", () => new Promise((resolve) => setTimeout(() => resolve("x"), 100).unref()))],
     });
     agent.send("hi").then(() => console.log("end"));
-  `, { limitMs: 10_000 }), /end/);
+  `,
+      { limitMs: 10_000 },
+    ),
+    /end/,
+  );
 });
 
 test("a run that nobody pulls keeps no process alive", async () => {
-  await passes(`
+  await passes(
+    `
     const forever = { id: "forever", async *stream() { for (;;) yield { type: "text_delta", text: "x" }; } };
     const generator = makeAgent({ model: forever }).run("hi");
     await generator.next();
     await generator.next();
-  `, { limitMs: 10_000 });
+  `,
+    { limitMs: 10_000 },
+  );
 });
 
 test("a tool deadline that is far off keeps no process alive after the run", async () => {
-  await passes(`
+  await passes(
+    `
     const agent = makeAgent({
       model: support.scriptedModel([{ calls: [{ id: "a", name: "quick", input: {} }] }, { text: "end" }]),
       tools: [support.plainTool("quick", async () => "x", { timeoutMs: 100_000 })],
     });
     await agent.send("hi");
-  `, { limitMs: 10_000 });
+  `,
+    { limitMs: 10_000 },
+  );
 });
 
 test("a query keeps no process alive after its end, nor after break", async () => {
-  await passes(`
+  await passes(
+    `
     const options = () => ({ prompt: "hi", cwd: work, home: join(work, "home"), model: support.scriptedModel([{ deltas: ["a", "b"] }]) });
     for await (const event of lite.query(options()));
     for await (const event of lite.query(options())) break;
     lite.query(options());
-  `, { limitMs: 10_000 });
+  `,
+    { limitMs: 10_000 },
+  );
 });
 
 test("late rejections of tools, models, middleware and listeners are nobody's unhandled rejection", async () => {
-  assert.match(await passes(`
+  assert.match(
+    await passes(`
     const later = (ms) => new Promise((_, reject) => setTimeout(() => reject(new Error("late")), ms));
     const call = (name) => ({ calls: [{ id: "a", name, input: {} }] });
     const tools = [
@@ -105,11 +133,14 @@ test("late rejections of tools, models, middleware and listeners are nobody's un
     await abort({ model: support.scriptedModel([call("abandoned"), { text: "end" }]), tools, use: [{ name: "m", wrapToolCall: () => later(60) }] });
     await new Promise((resolve) => setTimeout(resolve, 200));
     console.log("end");
-  `), /end/);
+  `),
+    /end/,
+  );
 });
 
 test("a run that throws while nobody pulls, or is dropped, is nobody's unhandled rejection", async () => {
-  assert.match(await passes(`
+  assert.match(
+    await passes(`
     const broken = makeAgent({ model: support.scriptedModel([{ deltas: ["a"], error: new Error("down") }]) });
     const generator = broken.run("hi");
     await generator.next();
@@ -119,23 +150,30 @@ test("a run that throws while nobody pulls, or is dropped, is nobody's unhandled
     await left.return();
     await broken.close();
     console.log("end");
-  `), /end/);
+  `),
+    /end/,
+  );
 });
 
 test("a send() whose rejection the host handles is handled, and one that it does not is its own", async () => {
-  const outcome = await runChild(`
+  const outcome = await runChild(
+    `
     const failure = new Error("down");
     const agent = makeAgent({ model: support.scriptedModel([{ error: failure }]) });
     await agent.send("hi").catch(() => {});
     process.on("unhandledRejection", (error) => { console.log(error === failure ? "the host's own" : "another"); });
     agent.send("hi");
     await new Promise((resolve) => setTimeout(resolve, 50));
-  `, { flags: ["--unhandled-rejections=warn"] });
+  `,
+    { flags: ["--unhandled-rejections=warn"] },
+  );
   assert.match(outcome.stdout, /^the host's own\n$/);
 });
 
 test("requests, signals, contexts and controllers of finished runs are collected while the agent lives", async () => {
-  assert.match(await passes(`
+  assert.match(
+    await passes(
+      `
     const kept = [];
     const keep = (name, value) => kept.push([name, new WeakRef(value)]);
     const agent = makeAgent({
@@ -162,11 +200,17 @@ test("requests, signals, contexts and controllers of finished runs are collected
     for (const [name, count] of Object.entries(alive)) if (count > 4) throw new Error(name + ": " + count + " of " + total[name] + " alive");
     await agent.send("still works");
     console.log("end");
-  `, { flags: ["--unhandled-rejections=strict", "--expose-gc"] }), /end/);
+  `,
+      { flags: ["--unhandled-rejections=strict", "--expose-gc"] },
+    ),
+    /end/,
+  );
 });
 
 test("3,000 sends on sessions of their own, or one after another, keep no more than their conversations", async () => {
-  assert.match(await passes(`
+  assert.match(
+    await passes(
+      `
     const model = { id: "m", async *stream() {
       yield { type: "message_done", usage: { inputTokens: 1, outputTokens: 1 }, message: { role: "assistant", content: [{ type: "text", text: "x" }] } };
     } };
@@ -180,11 +224,17 @@ test("3,000 sends on sessions of their own, or one after another, keep no more t
     if (each > 2_000) throw new Error(Math.round(each) + " bytes kept for each send");
     await agent.close();
     console.log("end");
-  `, { flags: ["--unhandled-rejections=strict", "--expose-gc"] }), /end/);
+  `,
+      { flags: ["--unhandled-rejections=strict", "--expose-gc"] },
+    ),
+    /end/,
+  );
 });
 
 test("400 agents made, used and closed: the last is as fast as the first, and so is an unrelated await", async () => {
-  assert.match(await passes(`
+  assert.match(
+    await passes(
+      `
     const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
     const awaits = async () => {
       const times = [];
@@ -213,11 +263,17 @@ test("400 agents made, used and closed: the last is as fast as the first, and so
     if (late > early * 2.5 + 0.5) throw new Error("agents: " + early + " ms at first, " + late + " ms at last");
     if (last > first * 2.5 + 0.2) throw new Error("200 awaits: " + first + " ms at first, " + last + " ms at last");
     console.log("end");
-  `, { limitMs: 120_000 }), /end/);
+  `,
+      { limitMs: 120_000 },
+    ),
+    /end/,
+  );
 });
 
 test("200 live agents, each used, cost less than 100 KB of heap each and are collected once closed and dropped", async () => {
-  assert.match(await passes(`
+  assert.match(
+    await passes(
+      `
     const settle = async () => { for (let round = 0; round < 5; round += 1) { await new Promise(setImmediate); globalThis.gc(); } return process.memoryUsage().heapUsed; };
     await makeAgent().send("warm");
     const before = await settle();
@@ -232,5 +288,9 @@ test("200 live agents, each used, cost less than 100 KB of heap each and are col
     const alive = references.filter((reference) => reference.deref()).length;
     if (alive > 2) throw new Error(alive + " closed agents alive");
     console.log("end");
-  `, { flags: ["--unhandled-rejections=strict", "--expose-gc"] }), /end/);
+  `,
+      { flags: ["--unhandled-rejections=strict", "--expose-gc"] },
+    ),
+    /end/,
+  );
 });

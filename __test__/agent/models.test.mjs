@@ -6,7 +6,10 @@ import { agentFor, collect, plainTool } from "../support/model.mjs";
 import { eventsOf } from "../runs/reading.mjs";
 
 const said = (text) => ({ role: "assistant", content: [{ type: "text", text }] });
-const called = (...ids) => ({ role: "assistant", content: ids.map((id) => ({ type: "tool_call", id, name: "echo", input: {} })) });
+const called = (...ids) => ({
+  role: "assistant",
+  content: ids.map((id) => ({ type: "tool_call", id, name: "echo", input: {} })),
+});
 const result = (id) => ({ type: "tool_result", id, content: "x" });
 const user = (content) => ({ role: "user", content });
 const request = (...messages) => ({ model: "m", messages });
@@ -18,8 +21,13 @@ async function chunksOf(provider, given = request(user("hi"))) {
 }
 
 test("fakeProvider streams its text one delta a character, then its message", async () => {
-  const chunks = await chunksOf(fakeProvider([{ text: "héy\u{1F600}", message: said("héy\u{1F600}"), usage: { inputTokens: 3, outputTokens: 4 } }]));
-  assert.deepEqual(chunks.slice(0, -1), ["h", "é", "y", "\u{1F600}"].map((text) => ({ type: "text_delta", text })));
+  const chunks = await chunksOf(
+    fakeProvider([{ text: "héy\u{1F600}", message: said("héy\u{1F600}"), usage: { inputTokens: 3, outputTokens: 4 } }]),
+  );
+  assert.deepEqual(
+    chunks.slice(0, -1),
+    ["h", "é", "y", "\u{1F600}"].map((text) => ({ type: "text_delta", text })),
+  );
   assert.equal(chunks.at(-1).type, "message_done");
   assert.deepEqual(chunks.at(-1).message, said("héy\u{1F600}"));
   assert.deepEqual(chunks.at(-1).usage, { inputTokens: 3, outputTokens: 4 });
@@ -27,7 +35,10 @@ test("fakeProvider streams its text one delta a character, then its message", as
 
 test("fakeProvider without text streams the message alone, with a usage", async () => {
   const chunks = await chunksOf(fakeProvider([{ message: said("x") }]));
-  assert.deepEqual(chunks.map((chunk) => chunk.type), ["message_done"]);
+  assert.deepEqual(
+    chunks.map((chunk) => chunk.type),
+    ["message_done"],
+  );
   assert.equal(typeof chunks[0].usage.inputTokens, "number");
   assert.equal(typeof chunks[0].usage.outputTokens, "number");
 });
@@ -54,7 +65,10 @@ test("an agent runs on a fakeProvider, calls and all", async (t) => {
   });
   const { events, result: outcome } = await collect(agent.run("hi"));
   assert.equal(outcome.text, "end");
-  assert.deepEqual(eventsOf(events, "text_delta").map((event) => event.text), ["e", "n", "d"]);
+  assert.deepEqual(
+    eventsOf(events, "text_delta").map((event) => event.text),
+    ["e", "n", "d"],
+  );
 });
 
 test("fakeProvider without a turn is refused", () => {
@@ -65,10 +79,31 @@ const WELL_FORMED = {
   "one user message": request(user("hi")),
   "a conversation": request(user("hi"), said("yo"), user([{ type: "text", text: "again" }])),
   "calls and their results in one message": request(user("hi"), called("a", "b"), user([result("a"), result("b")])),
-  "results and then text in one message": request(user("hi"), called("a"), user([result("a"), { type: "text", text: "steer" }])),
-  "a call after a call": request(user("hi"), called("a"), user([result("a")]), called("b"), user([result("b")]), said("end")),
-  "images": request(user([{ type: "image", mediaType: "image/png", data: "AA==" }])),
-  "reasoning before text": request(user("hi"), { role: "assistant", content: [{ type: "reasoning", text: "hm" }, { type: "text", text: "x" }] }, user("more")),
+  "results and then text in one message": request(
+    user("hi"),
+    called("a"),
+    user([result("a"), { type: "text", text: "steer" }]),
+  ),
+  "a call after a call": request(
+    user("hi"),
+    called("a"),
+    user([result("a")]),
+    called("b"),
+    user([result("b")]),
+    said("end"),
+  ),
+  images: request(user([{ type: "image", mediaType: "image/png", data: "AA==" }])),
+  "reasoning before text": request(
+    user("hi"),
+    {
+      role: "assistant",
+      content: [
+        { type: "reasoning", text: "hm" },
+        { type: "text", text: "x" },
+      ],
+    },
+    user("more"),
+  ),
 };
 for (const [name, given] of Object.entries(WELL_FORMED)) {
   test(`assertWellFormed accepts ${name}`, () => assert.equal(assertWellFormed(given), undefined));
@@ -80,7 +115,10 @@ const ILL_FORMED = {
   "one of two results missing": [request(user("hi"), called("a", "b"), user([result("a")])), /b/],
   "a result without a call": [request(user("hi"), said("x"), user([result("ghost")])), /ghost/],
   "two results for one call": [request(user("hi"), called("a"), user([result("a"), result("a")])), /a/],
-  "a result that comes too late": [request(user("hi"), called("late"), user("no"), said("x"), user([result("late")])), /late/],
+  "a result that comes too late": [
+    request(user("hi"), called("late"), user("no"), said("x"), user([result("late")])),
+    /late/,
+  ],
   "a result before its call": [request(user([result("early")]), called("early"), user("x")), /early/],
   "two user messages in a row": [request(user("a"), user("b")), /user|alternate/],
   "two assistant messages in a row": [request(user("a"), said("b"), said("c")), /assistant|alternate/],
@@ -88,9 +126,13 @@ const ILL_FORMED = {
   "an empty text": [request(user("")), /empty/],
   "an empty list": [request(user([])), /empty/],
   "an empty text block": [request(user([{ type: "text", text: "" }])), /empty/],
-  "an empty text block of the assistant": [request(user("a"), { role: "assistant", content: [{ type: "text", text: "" }] }, user("b")), /empty/],
+  "an empty text block of the assistant": [
+    request(user("a"), { role: "assistant", content: [{ type: "text", text: "" }] }, user("b")),
+    /empty/,
+  ],
   "an empty assistant message": [request(user("a"), { role: "assistant", content: [] }, user("b")), /empty/],
 };
 for (const [name, [given, pattern]] of Object.entries(ILL_FORMED)) {
-  test(`assertWellFormed throws at ${name}, and says what is wrong`, () => assert.throws(() => assertWellFormed(given), pattern));
+  test(`assertWellFormed throws at ${name}, and says what is wrong`, () =>
+    assert.throws(() => assertWellFormed(given), pattern));
 }

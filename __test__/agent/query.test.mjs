@@ -2,7 +2,17 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { ConfigError, SteerController, query } from "../../index.js";
-import { aborted, collect, collectUntilError, deferred, plainTool, scriptedModel, temporaryFolder, until, within } from "../support/model.mjs";
+import {
+  aborted,
+  collect,
+  collectUntilError,
+  deferred,
+  plainTool,
+  scriptedModel,
+  temporaryFolder,
+  until,
+  within,
+} from "../support/model.mjs";
 import { call, rejectionOf, textOf, typesOf } from "../runs/reading.mjs";
 
 /** Options in a fresh cwd and home. */
@@ -13,21 +23,46 @@ async function options(t, given) {
 
 test("query() streams the events of a run and returns its result", async (t) => {
   const { events, result } = await collect(query(await options(t, { model: scriptedModel([{ deltas: ["a", "b"] }]) })));
-  assert.deepEqual(typesOf(events), ["turn_start", "model_call_start", "text_delta", "text_delta", "model_call_end", "message", "turn_end", "done"]);
+  assert.deepEqual(typesOf(events), [
+    "turn_start",
+    "model_call_start",
+    "text_delta",
+    "text_delta",
+    "model_call_end",
+    "message",
+    "turn_end",
+    "done",
+  ]);
   assert.equal(result.text, "ab");
   assert.equal(result.stopReason, "stop");
 });
 
 test("systemPrompt, prompt, tools and the other options reach the model", async (t) => {
   const model = scriptedModel([{ text: "ok" }]);
-  await collect(query(await options(t, { model, systemPrompt: "be brief", maxTokens: 9, tools: [plainTool("echo", () => "x")] })));
+  await collect(
+    query(await options(t, { model, systemPrompt: "be brief", maxTokens: 9, tools: [plainTool("echo", () => "x")] })),
+  );
   const [request] = model.requests;
-  assert.deepEqual([request.system, request.maxTokens, textOf(request.messages[0]), request.tools.length], ["be brief", 9, "hi", 1]);
+  assert.deepEqual(
+    [request.system, request.maxTokens, textOf(request.messages[0]), request.tools.length],
+    ["be brief", 9, "hi", 1],
+  );
 });
 
 test("the prompt may be messages", async (t) => {
   const model = scriptedModel([{ text: "ok" }]);
-  await collect(query(await options(t, { model, prompt: [{ role: "user", content: "a" }, { role: "assistant", content: [{ type: "text", text: "b" }] }, { role: "user", content: "c" }] })));
+  await collect(
+    query(
+      await options(t, {
+        model,
+        prompt: [
+          { role: "user", content: "a" },
+          { role: "assistant", content: [{ type: "text", text: "b" }] },
+          { role: "user", content: "c" },
+        ],
+      }),
+    ),
+  );
   assert.deepEqual(model.requests[0].messages.map(textOf), ["a", "b", "c"]);
 });
 
@@ -43,7 +78,11 @@ test("a cwd that is not there is a ConfigError", async (t) => {
 });
 
 test("an unknown option is a ConfigError with its near miss, in query's own names", async (t) => {
-  for (const [wrong, right] of [["promt", "prompt"], ["systemPromt", "systemPrompt"], ["maxTurn", "maxTurns"]]) {
+  for (const [wrong, right] of [
+    ["promt", "prompt"],
+    ["systemPromt", "systemPrompt"],
+    ["maxTurn", "maxTurns"],
+  ]) {
     const given = await options(t, { [wrong]: "x" });
     const { error } = await rejectionOf((async () => query(given).next())());
     assert.ok(error instanceof ConfigError, error.stack);
@@ -57,7 +96,11 @@ test("an unknown option is a ConfigError with its near miss, in query's own name
 });
 
 test("a prompt is needed, and a model", async (t) => {
-  for (const [name, value] of [["prompt", undefined], ["prompt", 5], ["model", undefined]]) {
+  for (const [name, value] of [
+    ["prompt", undefined],
+    ["prompt", 5],
+    ["model", undefined],
+  ]) {
     const given = await options(t, { [name]: value });
     const { error } = await rejectionOf((async () => query(given).next())());
     assert.ok(error.message.includes(name), error.message);
@@ -66,7 +109,9 @@ test("a prompt is needed, and a model", async (t) => {
 
 test("a provider's error is thrown as itself", async (t) => {
   const failure = new Error("down");
-  const { events, error } = await collectUntilError(query(await options(t, { model: scriptedModel([{ error: failure }]) })));
+  const { events, error } = await collectUntilError(
+    query(await options(t, { model: scriptedModel([{ error: failure }]) })),
+  );
   assert.equal(error, failure);
   assert.equal(events.at(-1).type, "error");
 });
@@ -75,9 +120,16 @@ test("break ends it: the tool's signal fires, and nothing more is asked of the m
   const model = scriptedModel([{ calls: [call("a", "wait")] }, { text: "end" }]);
   let sawAbort = false;
   const started = deferred();
-  const tool = plainTool("wait", async (_, { signal }) => { started.resolve(); await aborted(signal); sawAbort = true; return "x"; });
+  const tool = plainTool("wait", async (_, { signal }) => {
+    started.resolve();
+    await aborted(signal);
+    sawAbort = true;
+    return "x";
+  });
   const generator = query(await options(t, { model, tools: [tool] }));
-  const pulling = (async () => { for (;;) if ((await generator.next()).done) return; })();
+  const pulling = (async () => {
+    for (;;) if ((await generator.next()).done) return;
+  })();
   await started.promise;
   await within(generator.return(), "return()");
   await within(pulling, "the pending next()");
@@ -93,11 +145,20 @@ test("signal, sessionId, steer and maxTurns are the run's", async (t) => {
   steer.followUp("more");
   const model = scriptedModel([{ text: "one" }, { text: "two" }]);
   let session;
-  const use = [{ name: "m", beforeModel({ sessionId }) { session = sessionId; } }];
+  const use = [
+    {
+      name: "m",
+      beforeModel({ sessionId }) {
+        session = sessionId;
+      },
+    },
+  ];
   assert.equal((await collect(query(await options(t, { model, steer, use, sessionId: "mine" })))).result.text, "two");
   assert.equal(session, "mine");
   const endless = scriptedModel([() => ({ calls: [call(`c${endless.requests.length}`, "echo")] })]);
-  const capped = await collect(query(await options(t, { model: endless, maxTurns: 2, tools: [plainTool("echo", () => "x")] })));
+  const capped = await collect(
+    query(await options(t, { model: endless, maxTurns: 2, tools: [plainTool("echo", () => "x")] })),
+  );
   assert.equal(capped.result.stopReason, "max_turns");
 });
 

@@ -91,7 +91,9 @@ test("awaitIdle() waits for the running and the queued runs of the session", asy
   const agent = agentFor(t, { model });
   const sends = [agent.send("a"), agent.send("b")];
   let idle = false;
-  const waiting = agent.awaitIdle().then(() => { idle = true; });
+  const waiting = agent.awaitIdle().then(() => {
+    idle = true;
+  });
   gates[0].resolve();
   await sends[0];
   await until(() => model.requests.length === 2, "the second run");
@@ -108,7 +110,9 @@ test("awaitIdle() of one session does not wait for another", async (t) => {
   const sent = agent.send("hi", { sessionId: "busy" });
   await within(agent.awaitIdle(), "awaitIdle() of the agent's own session", 1_000);
   let idle = false;
-  const waiting = agent.awaitIdle("busy").then(() => { idle = true; });
+  const waiting = agent.awaitIdle("busy").then(() => {
+    idle = true;
+  });
   await pause(10);
   assert.equal(idle, false);
   gate.resolve();

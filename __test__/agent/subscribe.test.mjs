@@ -4,7 +4,10 @@ import assert from "node:assert/strict";
 import { agentFor, collect, plainTool, scriptedModel } from "../support/model.mjs";
 import { call, typesOf } from "../runs/reading.mjs";
 
-const calling = () => ({ model: [{ calls: [call("a", "echo")] }, { text: "end" }], tools: [plainTool("echo", () => "x")] });
+const calling = () => ({
+  model: [{ calls: [call("a", "echo")] }, { text: "end" }],
+  tools: [plainTool("echo", () => "x")],
+});
 
 test("a listener hears every event of a stream, in its order, with session and source", async (t) => {
   const agent = agentFor(t, calling());
@@ -12,7 +15,10 @@ test("a listener hears every event of a stream, in its order, with session and s
   agent.subscribe((entry) => heard.push(entry));
   const { events } = await collect(agent.run("hi", { sessionId: "mine" }));
   assert.deepEqual(typesOf(heard.map((entry) => entry.event)), typesOf(events));
-  assert.deepEqual(heard.map((entry) => entry.event), events);
+  assert.deepEqual(
+    heard.map((entry) => entry.event),
+    events,
+  );
   assert.ok(heard.every((entry) => entry.sessionId === "mine" && entry.source === "user"));
   assert.deepEqual(Object.keys(heard[0]).sort(), ["event", "sessionId", "source"]);
 });
@@ -20,7 +26,9 @@ test("a listener hears every event of a stream, in its order, with session and s
 test("a listener hears runs of send(), and of every session", async (t) => {
   const agent = agentFor(t);
   const heard = [];
-  agent.subscribe(({ sessionId, event }) => { if (event.type === "done") heard.push(sessionId); });
+  agent.subscribe(({ sessionId, event }) => {
+    if (event.type === "done") heard.push(sessionId);
+  });
   await agent.send("a", { sessionId: "one" });
   await agent.send("b", { sessionId: "two" });
   assert.deepEqual(heard, ["one", "two"]);
@@ -29,7 +37,9 @@ test("a listener hears runs of send(), and of every session", async (t) => {
 test("a listener has heard done before send() resolves", async (t) => {
   const agent = agentFor(t);
   let done = false;
-  agent.subscribe(({ event }) => { done ||= event.type === "done"; });
+  agent.subscribe(({ event }) => {
+    done ||= event.type === "done";
+  });
   await agent.send("hi");
   assert.equal(done, true);
 });
@@ -48,13 +58,18 @@ test("listeners are called in the order in which they subscribed, each with ever
   const order = [];
   for (const name of ["a", "b", "c"]) agent.subscribe(({ event }) => order.push(`${name} ${event.type}`));
   const { events } = await collect(agent.run("hi"));
-  assert.deepEqual(order, events.flatMap(({ type }) => [`a ${type}`, `b ${type}`, `c ${type}`]));
+  assert.deepEqual(
+    order,
+    events.flatMap(({ type }) => [`a ${type}`, `b ${type}`, `c ${type}`]),
+  );
 });
 
 test("the same function subscribed twice is two subscriptions, removed one at a time", async (t) => {
   const agent = agentFor(t);
   let count = 0;
-  const listener = ({ event }) => { if (event.type === "done") count += 1; };
+  const listener = ({ event }) => {
+    if (event.type === "done") count += 1;
+  };
   const first = agent.subscribe(listener);
   agent.subscribe(listener);
   await agent.send("a");
@@ -68,11 +83,23 @@ test("the same function subscribed twice is two subscriptions, removed one at a 
 test("what a listener throws, or rejects with, is swallowed, and the others hear on", async (t) => {
   const agent = agentFor(t, calling());
   const heard = [];
-  agent.subscribe(() => { throw new Error("listener broke"); });
-  agent.subscribe(async () => { throw new Error("listener broke later"); });
-  agent.subscribe(() => { throw undefined; });
-  agent.subscribe(() => ({ then() { throw new Error("bad thenable"); } }));
-  agent.subscribe(({ event }) => { heard.push(event.type); });
+  agent.subscribe(() => {
+    throw new Error("listener broke");
+  });
+  agent.subscribe(async () => {
+    throw new Error("listener broke later");
+  });
+  agent.subscribe(() => {
+    throw undefined;
+  });
+  agent.subscribe(() => ({
+    then() {
+      throw new Error("bad thenable");
+    },
+  }));
+  agent.subscribe(({ event }) => {
+    heard.push(event.type);
+  });
   const { events, result } = await collect(agent.run("hi"));
   assert.equal(result.text, "end");
   assert.deepEqual(heard, typesOf(events));
@@ -88,9 +115,14 @@ test("a listener that never settles holds nothing up", async (t) => {
 test("the unsubscriber ends it, at once and for good, and may be called from the listener", async (t) => {
   const agent = agentFor(t);
   let heard = 0;
-  const unsubscribe = agent.subscribe(() => { heard += 1; unsubscribe(); });
+  const unsubscribe = agent.subscribe(() => {
+    heard += 1;
+    unsubscribe();
+  });
   let others = 0;
-  agent.subscribe(() => { others += 1; });
+  agent.subscribe(() => {
+    others += 1;
+  });
   const { events } = await collect(agent.run("hi"));
   assert.equal(heard, 1);
   assert.equal(others, events.length);
@@ -101,7 +133,14 @@ test("a listener that subscribes another does not disturb the round", async (t) 
   const agent = agentFor(t);
   let added = 0;
   let late = 0;
-  agent.subscribe(() => { if (added === 0) { added += 1; agent.subscribe(() => { late += 1; }); } });
+  agent.subscribe(() => {
+    if (added === 0) {
+      added += 1;
+      agent.subscribe(() => {
+        late += 1;
+      });
+    }
+  });
   const { events } = await collect(agent.run("hi"));
   assert.ok(late >= events.length - 1 && late <= events.length);
 });
@@ -128,7 +167,9 @@ test("a listener that is no function is a TypeError", (t) => {
 test("a listener may send on the agent: it is not awaited, so nothing waits for itself", async (t) => {
   const agent = agentFor(t);
   let inner;
-  agent.subscribe(({ event }) => { if (event.type === "turn_start") inner ??= agent.send("inner"); });
+  agent.subscribe(({ event }) => {
+    if (event.type === "turn_start") inner ??= agent.send("inner");
+  });
   await agent.send("outer");
   assert.equal((await inner).messages.length, 4);
 });

@@ -16,7 +16,13 @@ const unavailable = (part) => (error) => {
   return true;
 };
 
-const store = { append: async () => 1, async *read() {}, head: async () => 0, list: async () => [], delete: async () => {} };
+const store = {
+  append: async () => 1,
+  async *read() {},
+  head: async () => 0,
+  list: async () => [],
+  delete: async () => {},
+};
 const provider = scriptedModel([{ text: "ok" }]);
 const profile = { provider, modelName: "m" };
 const OPTIONS = {
@@ -63,8 +69,17 @@ test("a string model is not available yet", async (t) => {
 
 test("a value that turns a feature off is accepted", async (t) => {
   const agent = agentFor(t, {
-    sessions: false, tasks: false, agents: false, background: false, context: false, compactor: false, cleanup: false,
-    permissionAudit: false, hookFiles: false, crashRecovery: "off", permissionMode: "enforce",
+    sessions: false,
+    tasks: false,
+    agents: false,
+    background: false,
+    context: false,
+    compactor: false,
+    cleanup: false,
+    permissionAudit: false,
+    hookFiles: false,
+    crashRecovery: "off",
+    permissionMode: "enforce",
   });
   assert.equal((await agent.send("hi")).text, "ok");
 });
@@ -90,9 +105,18 @@ for (const [name, attempt] of Object.entries(METHODS)) {
 
 test("what returns a promise rejects, it does not throw", async (t) => {
   const agent = agentFor(t);
-  for (const attempt of [() => agent.restore("s", 0), () => agent.listSessions(), () => agent.deleteSession("s"), () => agent.listCheckpoints("s"), () => agent.mcp.register("one", { command: "true" }), () => agent.mcp.unregister("one")]) {
+  for (const attempt of [
+    () => agent.restore("s", 0),
+    () => agent.listSessions(),
+    () => agent.deleteSession("s"),
+    () => agent.listCheckpoints("s"),
+    () => agent.mcp.register("one", { command: "true" }),
+    () => agent.mcp.unregister("one"),
+  ]) {
     let promise;
-    assert.doesNotThrow(() => { promise = attempt(); });
+    assert.doesNotThrow(() => {
+      promise = attempt();
+    });
     assert.ok(promise instanceof Promise);
     await assert.rejects(promise, ConfigError);
   }
@@ -101,14 +125,33 @@ test("what returns a promise rejects, it does not throw", async (t) => {
 test("mcp.list() fails in the same way, or lists no server", (t) => {
   const agent = agentFor(t);
   let listed;
-  try { listed = agent.mcp.list(); } catch (error) { unavailable()(error); return; }
+  try {
+    listed = agent.mcp.list();
+  } catch (error) {
+    unavailable()(error);
+    return;
+  }
   assert.deepEqual(listed, []);
 });
 
 const FUNCTIONS = {
-  anthropic: [], openai: [], aiSdk: [{}], localOpenAI: [{ runtime: "ollama", contextWindow: 1 }], nativeCodec: [], jsonCodec: [], reactCodec: [],
-  policy: [{}], strictPolicy: [], composePolicies: [], bashCommand: ["rm *", "deny"], filePath: ["src/**", "deny"],
-  sandboxRuntime: [], noopSandbox: [], memoryCheckpointer: [], fileCheckpointer: [{ dir: "x" }], sqliteCheckpointer: [{ file: "x" }],
+  anthropic: [],
+  openai: [],
+  aiSdk: [{}],
+  localOpenAI: [{ runtime: "ollama", contextWindow: 1 }],
+  nativeCodec: [],
+  jsonCodec: [],
+  reactCodec: [],
+  policy: [{}],
+  strictPolicy: [],
+  composePolicies: [],
+  bashCommand: ["rm *", "deny"],
+  filePath: ["src/**", "deny"],
+  sandboxRuntime: [],
+  noopSandbox: [],
+  memoryCheckpointer: [],
+  fileCheckpointer: [{ dir: "x" }],
+  sqliteCheckpointer: [{ file: "x" }],
 };
 for (const [name, given] of Object.entries(FUNCTIONS)) {
   test(`${name}() is not available yet, and says so by name`, () => {
@@ -117,7 +160,10 @@ for (const [name, given] of Object.entries(FUNCTIONS)) {
   });
 }
 
-for (const [name, given] of Object.entries({ providerConformance: [() => provider], checkpointerConformance: [() => store] })) {
+for (const [name, given] of Object.entries({
+  providerConformance: [() => provider],
+  checkpointerConformance: [() => store],
+})) {
   test(`${name}() rejects: it is not available yet`, async () => {
     await assert.rejects(async () => lite[name](...given), unavailable(name));
   });
@@ -131,10 +177,16 @@ test("a hooks.json that is found is a ConfigError that names the file, not ignor
     const file = join(folder, "hooks.json");
     writeFileSync(file, JSON.stringify({ version: 1, hooks: {} }));
     const config = { workdir: folders.workdir, home: folders.home, model: provider };
-    assert.throws(() => createLiteAgent(config), (error) => error instanceof ConfigError && error.message.includes("hooks.json"));
+    assert.throws(
+      () => createLiteAgent(config),
+      (error) => error instanceof ConfigError && error.message.includes("hooks.json"),
+    );
     const agent = createLiteAgent({ ...config, hookFiles: false });
     await agent.close();
-    await assert.rejects(async () => lite.query({ prompt: "hi", model: provider, cwd: folders.workdir, home: folders.home }).next(), ConfigError);
+    await assert.rejects(
+      async () => lite.query({ prompt: "hi", model: provider, cwd: folders.workdir, home: folders.home }).next(),
+      ConfigError,
+    );
   }
 });
 

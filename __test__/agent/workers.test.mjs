@@ -11,7 +11,8 @@ const supportAddress = new URL("../support/model.mjs", import.meta.url).href;
 /** A worker that runs `script`, with `makeAgent(config)`, `support` and `parentPort` in scope. */
 async function work(t, script) {
   const { workdir, home } = await temporaryFolder(t);
-  const worker = new Worker(`
+  const worker = new Worker(
+    `
     const { parentPort } = require("node:worker_threads");
     (async () => {
       const lite = await import(${JSON.stringify(packageAddress)});
@@ -20,34 +21,48 @@ async function work(t, script) {
       const never = new Promise(() => {});
       ${script}
     })();
-  `, { eval: true });
+  `,
+    { eval: true },
+  );
   const messages = [];
   const failures = [];
   worker.on("error", (error) => failures.push(error));
   worker.on("message", (message) => messages.push(message));
-  const exited = new Promise((resolve) => { worker.on("exit", resolve); });
+  const exited = new Promise((resolve) => {
+    worker.on("exit", resolve);
+  });
   return { worker, messages, failures, exited };
 }
 
 test("an agent works in a worker, whose thread then ends by itself", async (t) => {
-  const { messages, failures, exited } = await work(t, `
+  const { messages, failures, exited } = await work(
+    t,
+    `
     const agent = makeAgent({ model: support.scriptedModel([{ calls: [{ id: "a", name: "echo", input: {} }] }, { text: "from the worker" }]),
       tools: [support.plainTool("echo", async () => "x")] });
     agent.hook("tool:start", async () => {});
     parentPort.postMessage((await agent.send("hi")).text);
-  `);
+  `,
+  );
   await within(exited, "the worker's end");
   assert.deepEqual(failures, []);
   assert.deepEqual(messages, ["from the worker"]);
 });
 
 test("eight workers at once each run agents, beside the main thread's", async (t) => {
-  const workers = await Promise.all(Array.from({ length: 8 }, (_, index) => work(t, `
+  const workers = await Promise.all(
+    Array.from({ length: 8 }, (_, index) =>
+      work(
+        t,
+        `
     const agents = Array.from({ length: 5 }, () => makeAgent({ model: support.scriptedModel([{ calls: [{ id: "a", name: "slow", input: {} }] }, { text: "${index}" }]),
       tools: [support.plainTool("slow", () => never, { timeoutMs: 20 })] }));
     parentPort.postMessage((await Promise.all(agents.map((agent) => agent.send("hi")))).map(({ text }) => text).join(""));
     await Promise.all(agents.map((agent) => agent.close()));
-  `)));
+  `,
+      ),
+    ),
+  );
   assert.equal((await agentFor(t).send("hi")).text, "ok");
   await within(Promise.all(workers.map(({ exited }) => exited)), "the workers' end", 30_000);
   workers.forEach(({ messages, failures }, index) => {
@@ -63,7 +78,12 @@ for (const [moment, script] of Object.entries({
 })) {
   test(`a worker that is terminated during ${moment} takes nothing along`, async (t) => {
     const { worker, failures, exited } = await work(t, `${script} parentPort.postMessage("running");`);
-    await within(new Promise((resolve) => { worker.once("message", resolve); }), "the run began");
+    await within(
+      new Promise((resolve) => {
+        worker.once("message", resolve);
+      }),
+      "the run began",
+    );
     await worker.terminate();
     await within(exited, "the worker's end");
     // Past the deadlines that were left behind.

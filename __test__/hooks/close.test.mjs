@@ -3,7 +3,17 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { ClosedError } from "../../index.js";
 import {
-  aborted, agentFor, collect, deferred, hookFailures, pause, plainTool, recordHooks, scriptedModel, until, within,
+  aborted,
+  agentFor,
+  collect,
+  deferred,
+  hookFailures,
+  pause,
+  plainTool,
+  recordHooks,
+  scriptedModel,
+  until,
+  within,
 } from "../support/model.mjs";
 import { runChild } from "../support/child.mjs";
 
@@ -24,11 +34,16 @@ test("close() waits for the run:end handlers of the run that it cancels", async 
   const invoked = deferred();
   const started = deferred();
   agent.hook("run:start", () => void started.resolve());
-  agent.hook("run:end", ({ status }) => { invoked.resolve(status); return gate.promise; });
+  agent.hook("run:end", ({ status }) => {
+    invoked.resolve(status);
+    return gate.promise;
+  });
   const sending = agent.send("go");
   await started.promise;
   let closed = false;
-  const closing = agent.close().then(() => { closed = true; });
+  const closing = agent.close().then(() => {
+    closed = true;
+  });
   assert.equal(await invoked.promise, "cancelled");
   await pause(10);
   assert.equal(closed, false);
@@ -39,10 +54,24 @@ test("close() waits for the run:end handlers of the run that it cancels", async 
 
 test("close() waits for the tool:end handlers of the call that it cancels", async (t) => {
   const started = deferred();
-  const agent = agentFor(t, { model: [{ calls: [call()] }], tools: [plainTool("work", (_, { signal }) => { started.resolve(); return aborted(signal); })] });
+  const agent = agentFor(t, {
+    model: [{ calls: [call()] }],
+    tools: [
+      plainTool("work", (_, { signal }) => {
+        started.resolve();
+        return aborted(signal);
+      }),
+    ],
+  });
   const order = [];
-  agent.hook("tool:end", async ({ status }) => { await pause(15); order.push(`tool:end ${status}`); });
-  agent.hook("run:end", async ({ status }) => { await pause(15); order.push(`run:end ${status}`); });
+  agent.hook("tool:end", async ({ status }) => {
+    await pause(15);
+    order.push(`tool:end ${status}`);
+  });
+  agent.hook("run:end", async ({ status }) => {
+    await pause(15);
+    order.push(`run:end ${status}`);
+  });
   const sending = agent.send("go");
   await started.promise;
   await agent.close();
@@ -55,11 +84,16 @@ test("close() waits for the run:end handlers of a run that has completed by itse
   const agent = agentFor(t);
   const gate = deferred();
   const invoked = deferred();
-  agent.hook("run:end", ({ status }, { signal }) => { invoked.resolve([status, signal]); return gate.promise; });
+  agent.hook("run:end", ({ status }, { signal }) => {
+    invoked.resolve([status, signal]);
+    return gate.promise;
+  });
   const sending = agent.send("go");
   const [status, signal] = await invoked.promise;
   let closed = false;
-  const closing = agent.close().then(() => { closed = true; });
+  const closing = agent.close().then(() => {
+    closed = true;
+  });
   await pause(10);
   assert.equal(closed, false);
   assert.equal(status, "completed");
@@ -78,7 +112,11 @@ test("every call of close() resolves only when the first does", async (t) => {
   const sending = agent.send("go");
   await started.promise;
   let closed = 0;
-  const closings = [agent.close(), agent.close(), agent[Symbol.asyncDispose]()].map((closing) => closing.then(() => { closed += 1; }));
+  const closings = [agent.close(), agent.close(), agent[Symbol.asyncDispose]()].map((closing) =>
+    closing.then(() => {
+      closed += 1;
+    }),
+  );
   await pause(10);
   assert.equal(closed, 0);
   gate.resolve();
@@ -88,9 +126,19 @@ test("every call of close() resolves only when the first does", async (t) => {
 
 for (const name of ["run:start", "tool:start"]) {
   test(`a ${name} handler that never settles does not hold close() up`, async (t) => {
-    const agent = agentFor(t, { model: [{ calls: [call()] }, { text: "done" }], tools: [plainTool("work", () => "ok")] });
+    const agent = agentFor(t, {
+      model: [{ calls: [call()] }, { text: "done" }],
+      tools: [plainTool("work", () => "ok")],
+    });
     const invoked = deferred();
-    agent.hook(name, () => { invoked.resolve(); return never(); }, { timeoutMs: 120_000 });
+    agent.hook(
+      name,
+      () => {
+        invoked.resolve();
+        return never();
+      },
+      { timeoutMs: 120_000 },
+    );
     const sending = agent.send("go");
     await invoked.promise;
     await within(agent.close(), "close()", 1_000);
@@ -100,16 +148,29 @@ for (const name of ["run:start", "tool:start"]) {
 
 for (const name of ["tool:end", "run:end"]) {
   test(`a ${name} handler that never settles holds close() up until its deadline`, async (t) => {
-    const agent = agentFor(t, { model: [{ calls: [call()] }, { text: "done" }], tools: [plainTool("work", () => "ok")] });
+    const agent = agentFor(t, {
+      model: [{ calls: [call()] }, { text: "done" }],
+      tools: [plainTool("work", () => "ok")],
+    });
     const invoked = deferred();
     const heard = [];
     agent.subscribe((entry) => heard.push(entry));
-    agent.hook(name, () => { invoked.resolve(); return never(); }, { timeoutMs: 60 });
+    agent.hook(
+      name,
+      () => {
+        invoked.resolve();
+        return never();
+      },
+      { timeoutMs: 60 },
+    );
     const sending = agent.send("go");
     await invoked.promise;
     await within(agent.close(), "close()", 3_000);
     await sending;
-    assert.deepEqual(hookFailures(heard).map(({ hook: { event, reason } }) => [event, reason]), [[name, "timeout"]]);
+    assert.deepEqual(
+      hookFailures(heard).map(({ hook: { event, reason } }) => [event, reason]),
+      [[name, "timeout"]],
+    );
   });
 }
 
@@ -128,7 +189,10 @@ test("a tool, model or middleware that never settles does not hold close() up", 
     await pause(10);
     await within(agent.close(), "close()", 1_000);
     assert.equal((await sending).stopReason, "aborted");
-    assert.deepEqual(fired.filter(({ event }) => event.startsWith("run:")).map(({ status }) => status), [undefined, "cancelled"]);
+    assert.deepEqual(
+      fired.filter(({ event }) => event.startsWith("run:")).map(({ status }) => status),
+      [undefined, "cancelled"],
+    );
   }
 });
 
@@ -187,20 +251,29 @@ test("close() inside a tool resolves, the tool's signal fires, and its later res
   const closed = deferred();
   agent = agentFor(t, {
     model: [{ calls: [call()] }, { text: "done" }],
-    tools: [plainTool("work", async (_, { signal }) => {
-      await agent.close();
-      signalAborted = signal.aborted;
-      closed.resolve();
-      return "late";
-    })],
+    tools: [
+      plainTool("work", async (_, { signal }) => {
+        await agent.close();
+        signalAborted = signal.aborted;
+        closed.resolve();
+        return "late";
+      }),
+    ],
   });
   const fired = recordHooks(agent);
   const result = await within(agent.send("go"), "the run", 3_000);
   await within(closed.promise, "close() inside the tool");
   assert.equal(result.stopReason, "aborted");
   assert.equal(signalAborted, true);
-  assert.deepEqual(fired.map(({ event, status }) => [event, status]),
-    [["run:start", undefined], ["tool:start", undefined], ["tool:end", "cancelled"], ["run:end", "cancelled"]]);
+  assert.deepEqual(
+    fired.map(({ event, status }) => [event, status]),
+    [
+      ["run:start", undefined],
+      ["tool:start", undefined],
+      ["tool:end", "cancelled"],
+      ["run:end", "cancelled"],
+    ],
+  );
 });
 
 test("await using closes the agent", async (t) => {
@@ -237,11 +310,15 @@ test("closing one agent leaves the others alone", async (t) => {
   await until(() => fired.length === 1);
   await leaving.close();
   gate.resolve();
-  assert.deepEqual((await Promise.all(sends)).map(({ stopReason }) => stopReason), ["stop", "aborted"]);
+  assert.deepEqual(
+    (await Promise.all(sends)).map(({ stopReason }) => stopReason),
+    ["stop", "aborted"],
+  );
 });
 
 test("close() lets go of the registrations, and a remover of its own, so that handlers can be collected", async () => {
-  const { code, stdout, stderr } = await runChild(`
+  const { code, stdout, stderr } = await runChild(
+    `
     const agent = makeAgent();
     const other = makeAgent();
     const collected = new Set();
@@ -263,7 +340,9 @@ test("close() lets go of the registrations, and a remover of its own, so that ha
     console.log(JSON.stringify([...collected].sort()));
     await other.close();
     if (!agent || !other) throw new Error();
-  `, { flags: ["--expose-gc", "--unhandled-rejections=strict"] });
+  `,
+    { flags: ["--expose-gc", "--unhandled-rejections=strict"] },
+  );
   assert.equal(stderr, "");
   assert.equal(code, 0);
   assert.deepEqual(JSON.parse(stdout), ["closed run:end", "closed run:start", "removed run:end", "removed run:start"]);

@@ -3,7 +3,17 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { tool } from "../../index.js";
-import { agentFor, collect, deferred, hookFailures, pause, plainTool, scriptedModel, until, within } from "../support/model.mjs";
+import {
+  agentFor,
+  collect,
+  deferred,
+  hookFailures,
+  pause,
+  plainTool,
+  scriptedModel,
+  until,
+  within,
+} from "../support/model.mjs";
 
 const call = (id = "call-1", name = "work", input = {}) => ({ id, name, input });
 
@@ -15,25 +25,55 @@ function watchedAgent(t, storage, config = {}) {
     await pause(Math.random() * 4);
     seen.push([`${where}, later`, sessionId, storage.getStore()]);
   };
-  const turn = ({ messages }) => (typeof messages.at(-1).content !== "string" && messages.at(-1).content[0].type === "tool_result"
-    ? { text: "done", deltas: ["do", "ne"] } : { calls: [call("1"), call("2")] });
+  const turn = ({ messages }) =>
+    typeof messages.at(-1).content !== "string" && messages.at(-1).content[0].type === "tool_result"
+      ? { text: "done", deltas: ["do", "ne"] }
+      : { calls: [call("1"), call("2")] };
   const agent = agentFor(t, {
     ...config,
     model: scriptedModel([turn], { onRequest: ({ messages }) => note("provider", session(messages)) }),
-    tools: [tool("work", "", {
-      "~standard": {
-        version: 1, vendor: "test", jsonSchema: { input: () => ({ type: "object" }) },
-        validate: (value) => { seen.push(["validate", undefined, storage.getStore()]); return { value }; },
+    tools: [
+      tool(
+        "work",
+        "",
+        {
+          "~standard": {
+            version: 1,
+            vendor: "test",
+            jsonSchema: { input: () => ({ type: "object" }) },
+            validate: (value) => {
+              seen.push(["validate", undefined, storage.getStore()]);
+              return { value };
+            },
+          },
+        },
+        async (_, { sessionId }) => {
+          await note("tool", sessionId);
+          return "ok";
+        },
+      ),
+    ],
+    use: [
+      {
+        name: "watch",
+        beforeAgent: ({ sessionId }) => note("beforeAgent", sessionId),
+        beforeModel: ({ sessionId }) => note("beforeModel", sessionId),
+        afterAgent: ({ sessionId }) => note("afterAgent", sessionId),
+        async *wrapModelCall({ sessionId }, next) {
+          await note("wrapModelCall", sessionId);
+          for await (const chunk of next()) {
+            seen.push(["chunk", sessionId, storage.getStore()]);
+            yield chunk;
+          }
+        },
+        async wrapToolCall({ sessionId }, next) {
+          await note("wrapToolCall in", sessionId);
+          const result = await next();
+          await note("wrapToolCall out", sessionId);
+          return result;
+        },
       },
-    }, async (_, { sessionId }) => { await note("tool", sessionId); return "ok"; })],
-    use: [{
-      name: "watch",
-      beforeAgent: ({ sessionId }) => note("beforeAgent", sessionId),
-      beforeModel: ({ sessionId }) => note("beforeModel", sessionId),
-      afterAgent: ({ sessionId }) => note("afterAgent", sessionId),
-      async *wrapModelCall({ sessionId }, next) { await note("wrapModelCall", sessionId); for await (const chunk of next()) { seen.push(["chunk", sessionId, storage.getStore()]); yield chunk; } },
-      async wrapToolCall({ sessionId }, next) { await note("wrapToolCall in", sessionId); const result = await next(); await note("wrapToolCall out", sessionId); return result; },
-    }],
+    ],
   });
   for (const name of ["run:start", "tool:start", "tool:end", "run:end"]) {
     agent.hook(name, ({ sessionId }) => note(`${name} first`, sessionId));
@@ -52,13 +92,28 @@ test("every callback of concurrently running sends sees the store of its own sen
   const storage = new AsyncLocalStorage();
   const { agent, seen } = watchedAgent(t, storage);
   const sessions = Array.from({ length: 8 }, (_, position) => `s${position}`);
-  await Promise.all(sessions.map((sessionId) => storage.run(`store of ${sessionId}`, () => agent.send(sessionId, { sessionId }))));
+  await Promise.all(
+    sessions.map((sessionId) => storage.run(`store of ${sessionId}`, () => agent.send(sessionId, { sessionId }))),
+  );
   for (const [where, sessionId, store] of seen) {
     if (sessionId) assert.equal(store, `store of ${sessionId}`, `${where} of ${sessionId}`);
     else assert.match(String(store), /^store of s\d$/, where);
   }
   const places = new Set(seen.map(([where]) => where));
-  for (const place of ["provider", "tool, later", "validate", "beforeAgent", "beforeModel", "afterAgent", "wrapModelCall", "chunk", "wrapToolCall out, later", "run:start second, later", "tool:end second", "run:end second, later"]) {
+  for (const place of [
+    "provider",
+    "tool, later",
+    "validate",
+    "beforeAgent",
+    "beforeModel",
+    "afterAgent",
+    "wrapModelCall",
+    "chunk",
+    "wrapToolCall out, later",
+    "run:start second, later",
+    "tool:end second",
+    "run:end second, later",
+  ]) {
     assert.ok(places.has(place), place);
   }
 });
@@ -66,8 +121,13 @@ test("every callback of concurrently running sends sees the store of its own sen
 test("the same holds for run() that is pulled within a store", async (t) => {
   const storage = new AsyncLocalStorage();
   const { agent, seen } = watchedAgent(t, storage);
-  await Promise.all(["a", "b", "c"].map((sessionId) => storage.run(`store of ${sessionId}`, () => collect(agent.run(sessionId, { sessionId })))));
-  for (const [where, sessionId, store] of seen) if (sessionId) assert.equal(store, `store of ${sessionId}`, `${where} of ${sessionId}`);
+  await Promise.all(
+    ["a", "b", "c"].map((sessionId) =>
+      storage.run(`store of ${sessionId}`, () => collect(agent.run(sessionId, { sessionId }))),
+    ),
+  );
+  for (const [where, sessionId, store] of seen)
+    if (sessionId) assert.equal(store, `store of ${sessionId}`, `${where} of ${sessionId}`);
 });
 
 test("a run that waited for its turn sees the store of its own send, not that of the run before", async (t) => {
@@ -75,7 +135,11 @@ test("a run that waited for its turn sees the store of its own send, not that of
   const agent = agentFor(t);
   const seen = [];
   for (const name of ["run:start", "run:end"]) {
-    agent.hook(name, async () => { seen.push(storage.getStore()); await pause(1); seen.push(storage.getStore()); });
+    agent.hook(name, async () => {
+      seen.push(storage.getStore());
+      await pause(1);
+      seen.push(storage.getStore());
+    });
   }
   await Promise.all([1, 2, 3].map((store) => storage.run(store, () => agent.send(`prompt ${store}`))));
   assert.deepEqual(seen, [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
@@ -84,7 +148,9 @@ test("a run that waited for its turn sees the store of its own send, not that of
 test("two sends on agents of their own do not mix their stores", async (t) => {
   const storage = new AsyncLocalStorage();
   const watched = ["a", "b", "c", "d"].map((sessionId) => ({ sessionId, ...watchedAgent(t, storage) }));
-  await Promise.all(watched.map(({ agent, sessionId }) => storage.run(sessionId, () => agent.send(sessionId, { sessionId }))));
+  await Promise.all(
+    watched.map(({ agent, sessionId }) => storage.run(sessionId, () => agent.send(sessionId, { sessionId }))),
+  );
   for (const { sessionId, seen } of watched) for (const [where, , store] of seen) assert.equal(store, sessionId, where);
 });
 
@@ -123,26 +189,39 @@ test("a tool's timeout wakes its run in the run's own store", async (t) => {
   const seen = [];
   agent.hook("tool:end", ({ sessionId }) => void seen.push([sessionId, storage.getStore()]));
   await Promise.all(["a", "b", "c"].map((sessionId) => storage.run(sessionId, () => agent.send("go", { sessionId }))));
-  assert.deepEqual(seen.sort(), [["a", "a"], ["b", "b"], ["c", "c"]]);
+  assert.deepEqual(seen.sort(), [
+    ["a", "a"],
+    ["b", "b"],
+    ["c", "c"],
+  ]);
 });
 
 test("the caller's store is its own again after send(), and after each event of run()", async (t) => {
   const storage = new AsyncLocalStorage();
   const { agent } = watchedAgent(t, storage);
-  await Promise.all(["a", "b"].map((sessionId) => storage.run(sessionId, async () => {
-    await agent.send(sessionId, { sessionId });
-    assert.equal(storage.getStore(), sessionId);
-    for await (const _ of agent.run(sessionId, { sessionId })) assert.equal(storage.getStore(), sessionId);
-    assert.equal(storage.getStore(), sessionId);
-  })));
+  await Promise.all(
+    ["a", "b"].map((sessionId) =>
+      storage.run(sessionId, async () => {
+        await agent.send(sessionId, { sessionId });
+        assert.equal(storage.getStore(), sessionId);
+        for await (const _ of agent.run(sessionId, { sessionId })) assert.equal(storage.getStore(), sessionId);
+        assert.equal(storage.getStore(), sessionId);
+      }),
+    ),
+  );
   assert.equal(storage.getStore(), undefined);
 });
 
 test("what a handler enters is not seen by the caller", async (t) => {
   const storage = new AsyncLocalStorage();
   const agent = agentFor(t);
-  agent.hook("run:start", async () => { storage.enterWith("the handler's"); await null; });
-  agent.hook("run:end", () => { storage.enterWith("the handler's"); });
+  agent.hook("run:start", async () => {
+    storage.enterWith("the handler's");
+    await null;
+  });
+  agent.hook("run:end", () => {
+    storage.enterWith("the handler's");
+  });
   await storage.run("the caller's", async () => {
     await agent.send("go");
     assert.equal(storage.getStore(), "the caller's");
@@ -162,7 +241,10 @@ test("a send without a store has none in its handlers, while one with a store is
   await agent.send("go", { sessionId: "bare" });
   gate.resolve();
   await stored;
-  assert.deepEqual(seen, [["bare", undefined], ["stored", "kept"]]);
+  assert.deepEqual(seen, [
+    ["bare", undefined],
+    ["stored", "kept"],
+  ]);
 });
 
 test("a store made after the agent's first runs is seen as well", async (t) => {
@@ -170,7 +252,10 @@ test("a store made after the agent's first runs is seen as well", async (t) => {
   await agent.send("go");
   const storage = new AsyncLocalStorage();
   let store;
-  agent.hook("run:end", async () => { await pause(1); store = storage.getStore(); });
+  agent.hook("run:end", async () => {
+    await pause(1);
+    store = storage.getStore();
+  });
   await storage.run({ request: 7 }, () => agent.send("go"));
   assert.deepEqual(store, { request: 7 });
 });
@@ -181,7 +266,10 @@ test("a handler that is re-entered through another agent keeps the store of the 
   const inner = agentFor(t);
   const seen = [];
   inner.hook("run:start", () => void seen.push(storage.getStore()));
-  outer.hook("run:start", async () => { await inner.send("go"); seen.push(storage.getStore()); });
+  outer.hook("run:start", async () => {
+    await inner.send("go");
+    seen.push(storage.getStore());
+  });
   const { events } = await storage.run("outer", () => collect(outer.run("go")));
   assert.deepEqual(hookFailures(events), []);
   assert.deepEqual(seen, ["outer", "outer"]);

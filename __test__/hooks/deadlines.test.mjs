@@ -1,8 +1,18 @@
-// Deadlines, the signals of handlers, and cancellation while handlers are pending.
+// The deadlines of handlers, and the signals that they get.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import {
-  aborted, agentFor, block, collect, deferred, hookFailures, pause, plainTool, recordHooks, scriptedModel, until, within,
+  aborted,
+  agentFor,
+  block,
+  collect,
+  deferred,
+  hookFailures,
+  pause,
+  plainTool,
+  scriptedModel,
+  until,
+  within,
 } from "../support/model.mjs";
 import { runChild } from "../support/child.mjs";
 
@@ -16,12 +26,27 @@ const never = () => new Promise(() => {});
 /** Upper bounds are generous: they tell a hang from a deadline, on a machine that does other things as well. */
 const SOON_MS = 2_000;
 
-for (const [name, config] of [["run:start", {}], ["tool:start", working()], ["tool:end", working()], ["run:end", {}]]) {
+for (const [name, config] of [
+  ["run:start", {}],
+  ["tool:start", working()],
+  ["tool:end", working()],
+  ["run:end", {}],
+]) {
   test(`a ${name} handler that never settles is left behind at its deadline, with a timeout, and the run goes on`, async (t) => {
-    const agent = agentFor(t, { ...config, ...(config.model ? { model: scriptedModel([{ calls: [call()] }, { text: "done" }]) } : {}) });
+    const agent = agentFor(t, {
+      ...config,
+      ...(config.model ? { model: scriptedModel([{ calls: [call()] }, { text: "done" }]) } : {}),
+    });
     const order = [];
     let signal;
-    agent.hook(name, (_, context) => { signal = context.signal; return never(); }, { timeoutMs: 30 });
+    agent.hook(
+      name,
+      (_, context) => {
+        signal = context.signal;
+        return never();
+      },
+      { timeoutMs: 30 },
+    );
     agent.hook(name, () => void order.push("next"));
     const { events, result } = await within(collect(agent.run("go")), "the run", SOON_MS);
     assert.equal(result.stopReason, "stop");
@@ -41,11 +66,15 @@ for (const [name, config] of [["run:start", {}], ["tool:start", working()], ["to
 test("at the deadline the signal fires its abort event once, before the dispatch goes on", async (t) => {
   const agent = agentFor(t);
   const order = [];
-  agent.hook("run:start", (_, { signal }) => {
-    signal.addEventListener("abort", (event) => order.push(`abort ${event.type}`));
-    signal.onabort = () => order.push("onabort");
-    return never();
-  }, { timeoutMs: 20 });
+  agent.hook(
+    "run:start",
+    (_, { signal }) => {
+      signal.addEventListener("abort", (event) => order.push(`abort ${event.type}`));
+      signal.onabort = () => order.push("onabort");
+      return never();
+    },
+    { timeoutMs: 20 },
+  );
   agent.hook("run:start", () => void order.push("next"));
   await agent.send("go");
   assert.deepEqual(order, ["abort abort", "onabort", "next"]);
@@ -53,17 +82,38 @@ test("at the deadline the signal fires its abort event once, before the dispatch
 
 test("a cooperative handler that stops on its signal is a timeout all the same, once", async (t) => {
   const agent = agentFor(t);
-  agent.hook("run:start", async (_, { signal }) => { await aborted(signal); }, { timeoutMs: 20 });
-  agent.hook("run:start", async (_, { signal }) => { throw await aborted(signal); }, { timeoutMs: 20 });
+  agent.hook(
+    "run:start",
+    async (_, { signal }) => {
+      await aborted(signal);
+    },
+    { timeoutMs: 20 },
+  );
+  agent.hook(
+    "run:start",
+    async (_, { signal }) => {
+      throw await aborted(signal);
+    },
+    { timeoutMs: 20 },
+  );
   const { events } = await collect(agent.run("go"));
-  assert.deepEqual(hookFailures(events).map(({ hook }) => [hook.index, hook.reason]), [[0, "timeout"], [1, "timeout"]]);
+  assert.deepEqual(
+    hookFailures(events).map(({ hook }) => [hook.index, hook.reason]),
+    [
+      [0, "timeout"],
+      [1, "timeout"],
+    ],
+  );
 });
 
 test("a thenable that never calls back is a timeout", async (t) => {
   const agent = agentFor(t);
   agent.hook("run:start", () => ({ then() {} }), { timeoutMs: 20 });
   const { events } = await within(collect(agent.run("go")), "the run", SOON_MS);
-  assert.deepEqual(hookFailures(events).map(({ hook }) => hook.reason), ["timeout"]);
+  assert.deepEqual(
+    hookFailures(events).map(({ hook }) => hook.reason),
+    ["timeout"],
+  );
 });
 
 test("a sync handler that blocks past its deadline is reported as timed out", async (t) => {
@@ -73,7 +123,10 @@ test("a sync handler that blocks past its deadline is reported as timed out", as
   agent.hook("run:start", () => void order.push("next"));
   const { events } = await collect(agent.run("go"));
   const failures = hookFailures(events);
-  assert.deepEqual(failures.map(({ hook }) => [hook.index, hook.reason]), [[0, "timeout"]]);
+  assert.deepEqual(
+    failures.map(({ hook }) => [hook.index, hook.reason]),
+    [[0, "timeout"]],
+  );
   assert.ok(failures[0].hook.durationMs >= 79, `${failures[0].hook.durationMs}`);
   assert.deepEqual(order, ["next"]);
 });
@@ -87,17 +140,59 @@ test("a sync handler that blocks for less than its deadline is no failure", asyn
 
 test("an async handler that blocks past its deadline is reported as timed out, before or after its first await", async (t) => {
   const agent = agentFor(t);
-  agent.hook("run:start", async () => { block(80); }, { timeoutMs: 20 });
-  agent.hook("run:start", async () => { await null; block(80); }, { timeoutMs: 20 });
-  agent.hook("run:start", async () => { await pause(1); block(80); }, { timeoutMs: 20 });
-  agent.hook("run:start", async () => { block(80); await pause(1); }, { timeoutMs: 20 });
+  agent.hook(
+    "run:start",
+    async () => {
+      block(80);
+    },
+    { timeoutMs: 20 },
+  );
+  agent.hook(
+    "run:start",
+    async () => {
+      await null;
+      block(80);
+    },
+    { timeoutMs: 20 },
+  );
+  agent.hook(
+    "run:start",
+    async () => {
+      await pause(1);
+      block(80);
+    },
+    { timeoutMs: 20 },
+  );
+  agent.hook(
+    "run:start",
+    async () => {
+      block(80);
+      await pause(1);
+    },
+    { timeoutMs: 20 },
+  );
   const { events } = await collect(agent.run("go"));
-  assert.deepEqual(hookFailures(events).map(({ hook }) => [hook.index, hook.reason]), [[0, "timeout"], [1, "timeout"], [2, "timeout"], [3, "timeout"]]);
+  assert.deepEqual(
+    hookFailures(events).map(({ hook }) => [hook.index, hook.reason]),
+    [
+      [0, "timeout"],
+      [1, "timeout"],
+      [2, "timeout"],
+      [3, "timeout"],
+    ],
+  );
 });
 
 test("a handler that blocks past its deadline and throws is one failure", async (t) => {
   const agent = agentFor(t);
-  agent.hook("run:start", () => { block(60); throw new Error("late"); }, { timeoutMs: 20 });
+  agent.hook(
+    "run:start",
+    () => {
+      block(60);
+      throw new Error("late");
+    },
+    { timeoutMs: 20 },
+  );
   const { events } = await collect(agent.run("go"));
   assert.equal(hookFailures(events).length, 1);
 });
@@ -105,7 +200,14 @@ test("a handler that blocks past its deadline and throws is one failure", async 
 test("a handler that blocked past its deadline finds its signal aborted only by a timeout", async (t) => {
   const agent = agentFor(t);
   const signals = [];
-  agent.hook("run:start", (_, { signal }) => { signals.push(signal); block(60); }, { timeoutMs: 20 });
+  agent.hook(
+    "run:start",
+    (_, { signal }) => {
+      signals.push(signal);
+      block(60);
+    },
+    { timeoutMs: 20 },
+  );
   await agent.send("go");
   if (signals[0].aborted) assert.equal(signals[0].reason.name, "TimeoutError");
 });
@@ -123,7 +225,14 @@ test("of eight calls at once none times out for a hook of 300 ms under a limit o
   const calls = Array.from({ length: 8 }, (_, position) => call(`c${position}`));
   const agent = agentFor(t, working(calls));
   let finished = 0;
-  agent.hook("tool:start", async () => { await pause(300); finished += 1; }, { timeoutMs: 500 });
+  agent.hook(
+    "tool:start",
+    async () => {
+      await pause(300);
+      finished += 1;
+    },
+    { timeoutMs: 500 },
+  );
   const { events } = await collect(agent.run("go"));
   assert.deepEqual(hookFailures(events), []);
   assert.equal(finished, 8);
@@ -133,7 +242,14 @@ test("of eight calls at once none times out for a hook that blocks the thread 10
   const calls = Array.from({ length: 8 }, (_, position) => call(`c${position}`));
   const agent = agentFor(t, working(calls));
   let finished = 0;
-  agent.hook("tool:start", () => { block(100); finished += 1; }, { timeoutMs: 400 });
+  agent.hook(
+    "tool:start",
+    () => {
+      block(100);
+      finished += 1;
+    },
+    { timeoutMs: 400 },
+  );
   const { events } = await collect(agent.run("go"));
   assert.deepEqual(hookFailures(events), []);
   assert.equal(finished, 8);
@@ -144,7 +260,10 @@ test("each of eight handlers that block past their deadline at once is reported"
   const agent = agentFor(t, working(calls));
   agent.hook("tool:start", () => block(40), { timeoutMs: 10 });
   const { events, result } = await collect(agent.run("go"));
-  assert.deepEqual(hookFailures(events).map(({ hook }) => hook.reason), Array(8).fill("timeout"));
+  assert.deepEqual(
+    hookFailures(events).map(({ hook }) => hook.reason),
+    Array(8).fill("timeout"),
+  );
   assert.equal(result.stopReason, "stop");
 });
 
@@ -156,7 +275,10 @@ test("every handler has its own deadline", async (t) => {
   agent.hook("run:start", never, { timeoutMs: 15 });
   const { events } = await collect(agent.run("go"));
   const failures = hookFailures(events).map(({ hook }) => hook);
-  assert.deepEqual(failures.map(({ index }) => index), [0, 2, 3]);
+  assert.deepEqual(
+    failures.map(({ index }) => index),
+    [0, 2, 3],
+  );
   assert.ok(failures[0].durationMs >= 59);
   assert.ok(failures[2].durationMs >= 14);
 });
@@ -165,7 +287,14 @@ test("the dispatch goes on within 50 ms of a deadline", async (t) => {
   const agent = agentFor(t);
   const over = [];
   let invoked;
-  agent.hook("run:start", () => { invoked = performance.now(); return never(); }, { timeoutMs: 30 });
+  agent.hook(
+    "run:start",
+    () => {
+      invoked = performance.now();
+      return never();
+    },
+    { timeoutMs: 30 },
+  );
   agent.hook("run:start", () => void over.push(performance.now() - invoked - 30));
   for (let round = 0; round < 15; round += 1) await agent.send("go");
   // A busy machine can hold any one of them up, but not all.
@@ -184,14 +313,40 @@ test("the deadline is 10 seconds where none is given", async (t) => {
 test("a handler that settled in time never sees its signal aborted", async (t) => {
   const controller = new AbortController();
   const agent = agentFor(t, {
-    model: scriptedModel([{ calls: [call()] }, () => { controller.abort(); return { wait: never() }; }]),
+    model: scriptedModel([
+      { calls: [call()] },
+      () => {
+        controller.abort();
+        return { wait: never() };
+      },
+    ]),
     tools: [plainTool("work", () => "ok")],
   });
   const signals = [];
   for (const name of ["run:start", "tool:start", "tool:end", "run:end"]) {
-    agent.hook(name, (_, { signal }) => { signals.push(signal); }, { timeoutMs: 25 });
-    agent.hook(name, async (_, { signal }) => { signals.push(signal); await pause(1); }, { timeoutMs: 500 });
-    agent.hook(name, async (_, { signal }) => { signals.push(signal); throw new Error("failed in time"); }, { timeoutMs: 500 });
+    agent.hook(
+      name,
+      (_, { signal }) => {
+        signals.push(signal);
+      },
+      { timeoutMs: 25 },
+    );
+    agent.hook(
+      name,
+      async (_, { signal }) => {
+        signals.push(signal);
+        await pause(1);
+      },
+      { timeoutMs: 500 },
+    );
+    agent.hook(
+      name,
+      async (_, { signal }) => {
+        signals.push(signal);
+        throw new Error("failed in time");
+      },
+      { timeoutMs: 500 },
+    );
   }
   const result = await agent.send("go", { signal: controller.signal });
   assert.equal(result.stopReason, "aborted");
@@ -204,7 +359,13 @@ test("a handler that settled in time never sees its signal aborted", async (t) =
 test("a signal that is first looked at after the handler settled is not aborted, nor later", async (t) => {
   const agent = agentFor(t);
   const contexts = [];
-  agent.hook("run:start", (_, context) => { contexts.push(context); }, { timeoutMs: 20 });
+  agent.hook(
+    "run:start",
+    (_, context) => {
+      contexts.push(context);
+    },
+    { timeoutMs: 20 },
+  );
   await agent.send("go");
   await agent.close();
   await pause(40);
@@ -214,7 +375,14 @@ test("a signal that is first looked at after the handler settled is not aborted,
 test("a signal that is first looked at after the deadline is aborted with a TimeoutError", async (t) => {
   const agent = agentFor(t);
   let context;
-  agent.hook("run:start", (_, given) => { context = given; return never(); }, { timeoutMs: 20 });
+  agent.hook(
+    "run:start",
+    (_, given) => {
+      context = given;
+      return never();
+    },
+    { timeoutMs: 20 },
+  );
   await agent.send("go");
   assert.equal(context.signal.aborted, true);
   assert.equal(context.signal.reason.name, "TimeoutError");
@@ -225,16 +393,25 @@ test("a handler's signal is an AbortSignal that others can build on", async (t) 
   const agent = agentFor(t);
   let combined;
   let thrown;
-  agent.hook("run:start", async (_, { signal }) => {
-    assert.ok(signal instanceof AbortSignal);
-    assert.equal(signal.aborted, false);
-    signal.throwIfAborted();
-    combined = AbortSignal.any([signal, new AbortController().signal]);
-    const { setTimeout: delay } = await import("node:timers/promises");
-    await delay(60_000, undefined, { signal }).catch((error) => { thrown = error; });
-  }, { timeoutMs: 50 });
+  agent.hook(
+    "run:start",
+    async (_, { signal }) => {
+      assert.ok(signal instanceof AbortSignal);
+      assert.equal(signal.aborted, false);
+      signal.throwIfAborted();
+      combined = AbortSignal.any([signal, new AbortController().signal]);
+      const { setTimeout: delay } = await import("node:timers/promises");
+      await delay(60_000, undefined, { signal }).catch((error) => {
+        thrown = error;
+      });
+    },
+    { timeoutMs: 50 },
+  );
   const { events } = await within(collect(agent.run("go")), "the run", SOON_MS);
-  assert.deepEqual(hookFailures(events).map(({ hook }) => hook.reason), ["timeout"]);
+  assert.deepEqual(
+    hookFailures(events).map(({ hook }) => hook.reason),
+    ["timeout"],
+  );
   await until(() => thrown);
   assert.equal(thrown.name, "AbortError");
   assert.equal(combined.aborted, true);
@@ -247,7 +424,10 @@ test("what settles after its deadline is dropped: no second diagnostic, no chang
   agent.hook("run:start", () => late[1].promise, { timeoutMs: 15 });
   const gate = deferred();
   const inThird = deferred();
-  agent.hook("run:start", () => { inThird.resolve(); return gate.promise; });
+  agent.hook("run:start", () => {
+    inThird.resolve();
+    return gate.promise;
+  });
   const pulling = collect(agent.run("go"));
   await inThird.promise;
   late[0].resolve("late");
@@ -255,7 +435,13 @@ test("what settles after its deadline is dropped: no second diagnostic, no chang
   await pause(5);
   gate.resolve();
   const { events } = await pulling;
-  assert.deepEqual(hookFailures(events).map(({ hook }) => [hook.index, hook.reason]), [[0, "timeout"], [1, "timeout"]]);
+  assert.deepEqual(
+    hookFailures(events).map(({ hook }) => [hook.index, hook.reason]),
+    [
+      [0, "timeout"],
+      [1, "timeout"],
+    ],
+  );
 });
 
 test("a rejection after the deadline, after the run, after close() or after an abort leaves no unhandled rejection", async () => {
@@ -296,180 +482,4 @@ test("a rejection after the deadline, after the run, after close() or after an a
   assert.equal(overdue, false);
   assert.equal(code, 0);
   assert.equal(stdout.trim(), '["aborted","aborted","aborted"]');
-});
-
-// -- cancellation -----------------------------------------------------------------------------------------------------
-
-for (const [name, config] of [["run:start", () => ({})], ["tool:start", () => working()]]) {
-  test(`an abort while a ${name} handler is pending aborts its signal with the caller's reason, and the run ends at once`, async (t) => {
-    const controller = new AbortController();
-    const reason = new Error("the user changed their mind");
-    const agent = agentFor(t, config());
-    const fired = recordHooks(agent, ["run:end"]);
-    const invoked = deferred();
-    let signal;
-    agent.hook(name, (_, context) => { signal = context.signal; invoked.resolve(); return never(); });
-    agent.hook(name, () => assert.fail("a handler that had not begun was not skipped"));
-    const pulling = collect(agent.run("go", { signal: controller.signal }));
-    await invoked.promise;
-    assert.equal(signal.aborted, false);
-    controller.abort(reason);
-    const { events, result } = await within(pulling, "the aborted run", 1_000);
-    assert.equal(result.stopReason, "aborted");
-    assert.equal(signal.aborted, true);
-    assert.equal(signal.reason, reason);
-    assert.deepEqual(hookFailures(events), []);
-    assert.deepEqual(fired.map(({ status }) => status), ["cancelled"]);
-  });
-
-  test(`without a reason of the caller's, a pending ${name} handler's signal is aborted with an AbortError`, async (t) => {
-    const agent = agentFor(t, config());
-    const invoked = deferred();
-    let signal;
-    agent.hook(name, (_, context) => { signal = context.signal; invoked.resolve(); return never(); });
-    const sending = agent.send("go");
-    await invoked.promise;
-    await within(agent.close(), "close()", 1_000);
-    assert.equal((await sending).stopReason, "aborted");
-    assert.equal(signal.aborted, true);
-    assert.equal(signal.reason.name, "AbortError");
-  });
-}
-
-test("break while a tool:start handler is pending aborts its signal with an AbortError", async (t) => {
-  const agent = agentFor(t, working());
-  const fired = recordHooks(agent, ["tool:end", "run:end"]);
-  let signal;
-  agent.hook("tool:start", (_, context) => { signal = context.signal; return never(); });
-  for await (const { type } of agent.run("go")) {
-    if (type !== "tool_call_start") continue;
-    await until(() => signal);
-    break;
-  }
-  assert.equal(signal.aborted, true);
-  assert.equal(signal.reason.name, "AbortError");
-  assert.deepEqual(fired.map(({ event, status }) => [event, status]), [["tool:end", "cancelled"], ["run:end", "cancelled"]]);
-});
-
-test("a start handler that rejects because its signal was aborted by a cancellation is no failure", async (t) => {
-  const controller = new AbortController();
-  const agent = agentFor(t);
-  const heard = [];
-  agent.subscribe((entry) => heard.push(entry));
-  agent.hook("run:start", async (_, { signal }) => {
-    queueMicrotask(() => controller.abort());
-    throw await aborted(signal);
-  });
-  await within(agent.send("go", { signal: controller.signal }), "the aborted run", 1_000);
-  await pause(5);
-  assert.deepEqual(hookFailures(heard), []);
-});
-
-for (const [name, config] of [["run:start", () => ({})], ["tool:start", () => working()]]) {
-  test(`a ${name} handler that aborts the run before its first await sees its signal aborted, and may then use the agent`, async (t) => {
-    const controller = new AbortController();
-    const reason = new Error("mine");
-    const agent = agentFor(t, config());
-    const seen = deferred();
-    const remove = agent.hook(name, async (_, { signal }) => {
-      remove();
-      controller.abort(reason);
-      await pause(5);
-      seen.resolve({ aborted: signal.aborted, reason: signal.reason, sent: await agent.send("later", { sessionId: "other" }).then(() => true, String) });
-    });
-    assert.equal((await within(agent.send("go", { signal: controller.signal }), "the aborted run", 1_000)).stopReason, "aborted");
-    assert.deepEqual(await within(seen.promise, "the handler"), { aborted: true, reason, sent: true });
-  });
-}
-
-test("a handler that aborts the run itself and then settles lets the run end as cancelled, and no handler follows", async (t) => {
-  const controller = new AbortController();
-  const agent = agentFor(t);
-  const fired = recordHooks(agent, ["run:end"]);
-  agent.hook("run:start", async () => { controller.abort(); });
-  agent.hook("run:start", () => assert.fail("not skipped"));
-  const { events, result } = await collect(agent.run("go", { signal: controller.signal }));
-  assert.equal(result.stopReason, "aborted");
-  assert.deepEqual(hookFailures(events), []);
-  assert.deepEqual(fired.map(({ status }) => status), ["cancelled"]);
-});
-
-test("the handlers of several calls that are pending at an abort are all abandoned", async (t) => {
-  const controller = new AbortController();
-  const agent = agentFor(t, working([call("1"), call("2"), call("3")]));
-  const fired = recordHooks(agent, ["tool:end"]);
-  const signals = [];
-  agent.hook("tool:start", (_, { signal }) => { signals.push(signal); return never(); });
-  const sending = agent.send("go", { signal: controller.signal });
-  await until(() => signals.length === 3);
-  controller.abort("stop");
-  await within(sending, "the aborted run", 1_000);
-  assert.deepEqual(signals.map(({ reason }) => reason), ["stop", "stop", "stop"]);
-  assert.deepEqual(fired.map(({ status }) => status), ["cancelled", "cancelled", "cancelled"]);
-});
-
-test("end handlers run to their end after an abort, with a signal that the abort does not touch", async (t) => {
-  const controller = new AbortController();
-  const agent = agentFor(t, {
-    model: [{ calls: [call()] }],
-    tools: [plainTool("work", (_, { signal }) => { controller.abort(); return aborted(signal); })],
-  });
-  const order = [];
-  for (const name of ["tool:end", "run:end"]) {
-    agent.hook(name, async ({ status }, { signal }) => {
-      assert.equal(signal.aborted, false);
-      await pause(10);
-      assert.equal(signal.aborted, false);
-      order.push(`${name} ${status}`);
-    });
-    agent.hook(name, () => void order.push(`${name} second`));
-  }
-  const { events } = await within(collect(agent.run("go", { signal: controller.signal })), "the run");
-  assert.deepEqual(hookFailures(events), []);
-  assert.deepEqual(order, ["tool:end cancelled", "tool:end second", "run:end cancelled", "run:end second"]);
-});
-
-test("an abort while a tool:end handler is pending leaves it its time, and run:end comes after it", async (t) => {
-  const controller = new AbortController();
-  const agent = agentFor(t, working());
-  const order = [];
-  agent.hook("tool:end", async (_, { signal }) => {
-    controller.abort();
-    await pause(20);
-    order.push(`tool:end ${signal.aborted}`);
-  });
-  agent.hook("run:end", ({ status }) => void order.push(`run:end ${status}`));
-  const result = await agent.send("go", { signal: controller.signal });
-  assert.equal(result.stopReason, "aborted");
-  assert.deepEqual(order, ["tool:end false", "run:end cancelled"]);
-});
-
-test("an end handler that never settles ends at its deadline after an abort too, with a TimeoutError", async (t) => {
-  const controller = new AbortController();
-  const agent = agentFor(t, { model: [{ wait: never() }] });
-  const heard = [];
-  agent.subscribe((entry) => heard.push(entry));
-  let signal;
-  agent.hook("run:end", (_, context) => { signal = context.signal; return never(); }, { timeoutMs: 30 });
-  agent.hook("run:start", () => { setImmediate(() => controller.abort()); });
-  await within(agent.send("go", { signal: controller.signal }), "the run", SOON_MS);
-  assert.equal(signal.reason.name, "TimeoutError");
-  assert.deepEqual(hookFailures(heard).map(({ hook }) => [hook.event, hook.reason]), [["run:end", "timeout"]]);
-});
-
-test("an abort at the very moment of a deadline ends the run once", async (t) => {
-  const agent = agentFor(t);
-  for (let round = 0; round < 20; round += 1) {
-    const controller = new AbortController();
-    let ends = 0;
-    const removers = [
-      agent.hook("run:start", () => { setTimeout(() => controller.abort(), 5); return never(); }, { timeoutMs: 5 }),
-      agent.hook("run:start", () => pause(10)),
-      agent.hook("run:end", () => { ends += 1; }),
-    ];
-    const result = await within(agent.send("go", { signal: controller.signal }), "the run", SOON_MS);
-    assert.equal(result.stopReason, "aborted");
-    assert.equal(ends, 1);
-    for (const remove of removers) remove();
-  }
 });

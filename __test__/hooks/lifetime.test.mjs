@@ -26,7 +26,9 @@ test("importing the package does not keep Node alive", async () => {
 });
 
 test("an agent that has run and is not closed does not keep Node alive, with hooks, subscribers and tools", async () => {
-  assertEnded(await runChild(`
+  assertEnded(
+    await runChild(
+      `
     const agent = makeAgent({
       model: support.scriptedModel([{ calls: [{ id: "1", name: "work", input: {} }] }, { text: "done" }]),
       tools: [support.plainTool("work", () => "ok", { timeoutMs: 60_000 })],
@@ -34,38 +36,62 @@ test("an agent that has run and is not closed does not keep Node alive, with hoo
     for (const name of ["run:start", "run:end", "tool:start", "tool:end"]) agent.hook(name, async () => {}, { timeoutMs: 120_000 });
     agent.subscribe(() => {});
     console.log((await agent.send("go")).text);
-  `, LIMIT), "done");
+  `,
+      LIMIT,
+    ),
+    "done",
+  );
 });
 
 test("the deadline of a handler that settled, or was left behind, does not keep Node alive", async () => {
-  assertEnded(await runChild(`
+  assertEnded(
+    await runChild(
+      `
     const agent = makeAgent();
     agent.hook("run:start", async (_, { signal }) => { signal.aborted; await support.pause(5); }, { timeoutMs: 120_000 });
     agent.hook("run:start", () => new Promise(() => {}), { timeoutMs: 10 });
     console.log((await agent.send("go")).text);
-  `, LIMIT), "ok");
+  `,
+      LIMIT,
+    ),
+    "ok",
+  );
 });
 
 test("a pending send() keeps Node alive, though nothing else would", async () => {
-  assertEnded(await runChild(`
+  assertEnded(
+    await runChild(
+      `
     const agent = makeAgent({
       model: support.scriptedModel([{ calls: [{ id: "1", name: "work", input: {} }] }, { text: "done" }]),
       tools: [support.plainTool("work", () => new Promise(() => {}), { timeoutMs: 300 })],
     });
     agent.send("go").then(({ text }) => console.log(text));
-  `, LIMIT), "done");
+  `,
+      LIMIT,
+    ),
+    "done",
+  );
 });
 
 test("a pending next() keeps Node alive, though nothing else would", async () => {
-  assertEnded(await runChild(`
+  assertEnded(
+    await runChild(
+      `
     const agent = makeAgent();
     agent.hook("run:start", () => new Promise(() => {}), { timeoutMs: 300 });
     (async () => { for await (const { type } of agent.run("go")) if (type === "done") console.log(type); })();
-  `, LIMIT), "done");
+  `,
+      LIMIT,
+    ),
+    "done",
+  );
 });
 
 test("a pending close() and a pending return() keep Node alive until the end handlers are done", async () => {
-  assertEnded(await runChild(`
+  assertEnded(
+    await runChild(
+      `
     const never = () => new Promise(() => {});
     const closing = makeAgent({ model: support.scriptedModel([{ wait: never() }]) });
     closing.hook("run:end", never, { timeoutMs: 200 });
@@ -77,16 +103,26 @@ test("a pending close() and a pending return() keep Node alive until the end han
     const other = breaking.run("go");
     await other.next();
     other.return().then(() => console.log("returned"));
-  `, LIMIT), "closed\nreturned");
+  `,
+      LIMIT,
+    ),
+    "closed\nreturned",
+  );
 });
 
 test("a run that nobody pulls does not keep Node alive", async () => {
-  assertEnded(await runChild(`
+  assertEnded(
+    await runChild(
+      `
     const agent = makeAgent({ model: support.scriptedModel([{ wait: new Promise(() => {}) }]) });
     const run = agent.run("go");
     await run.next();
     console.log("first event");
-  `, LIMIT), "first event");
+  `,
+      LIMIT,
+    ),
+    "first event",
+  );
 });
 
 test("a run that was never pulled does not keep Node alive", async () => {
@@ -94,14 +130,22 @@ test("a run that was never pulled does not keep Node alive", async () => {
 });
 
 test("a caught failing run does not keep Node alive", async () => {
-  assertEnded(await runChild(`
+  assertEnded(
+    await runChild(
+      `
     const agent = makeAgent({ model: support.scriptedModel([{ error: new Error("broken") }]) });
     await agent.send("go").catch(({ message }) => console.log(message));
-  `, LIMIT), "broken");
+  `,
+      LIMIT,
+    ),
+    "broken",
+  );
 });
 
 test("an aborted run whose tool, model and handlers never settle does not keep Node alive", async () => {
-  assertEnded(await runChild(`
+  assertEnded(
+    await runChild(
+      `
     const never = () => new Promise(() => {});
     const controller = new AbortController();
     const agent = makeAgent({
@@ -110,11 +154,17 @@ test("an aborted run whose tool, model and handlers never settle does not keep N
     });
     agent.hook("run:end", never, { timeoutMs: 50 });
     console.log((await agent.send("go", { signal: controller.signal })).stopReason);
-  `, LIMIT), "aborted");
+  `,
+      LIMIT,
+    ),
+    "aborted",
+  );
 });
 
 test("nothing is left of a closed agent among the process's active resources", async () => {
-  assertEnded(await runChild(`
+  assertEnded(
+    await runChild(
+      `
     const before = process.getActiveResourcesInfo();
     const agent = makeAgent({
       model: support.scriptedModel([{ calls: [{ id: "1", name: "work", input: {} }] }, { text: "done" }]),
@@ -129,24 +179,34 @@ test("nothing is left of a closed agent among the process's active resources", a
     // What was there before may have gone (files that are being read at the start), but nothing may have come.
     for (const resource of before) after.includes(resource) && after.splice(after.indexOf(resource), 1);
     console.log(after.length === 0 ? "nothing new" : after.join());
-  `, LIMIT), "nothing new");
+  `,
+      LIMIT,
+    ),
+    "nothing new",
+  );
 });
 
 test("process.exit() in the middle of a run ends the process with that code", async () => {
-  const { code, stderr, overdue } = await runChild(`
+  const { code, stderr, overdue } = await runChild(
+    `
     const agent = makeAgent({ model: support.scriptedModel([{ wait: new Promise(() => {}) }]) });
     agent.hook("run:start", () => { setTimeout(() => process.exit(7), 20); });
     await agent.send("go");
-  `, LIMIT);
+  `,
+    LIMIT,
+  );
   assert.deepEqual([code, stderr, overdue], [7, "", false]);
 });
 
 test("an exception of the host in the middle of a run ends the process as usual", async () => {
-  const { code, stderr, overdue } = await runChild(`
+  const { code, stderr, overdue } = await runChild(
+    `
     const agent = makeAgent({ model: support.scriptedModel([{ wait: new Promise(() => {}) }]) });
     agent.hook("run:start", () => { setTimeout(() => { throw new Error("of the host"); }, 20); });
     await agent.send("go");
-  `, LIMIT);
+  `,
+    LIMIT,
+  );
   assert.equal(code, 1);
   assert.equal(overdue, false);
   assert.match(stderr, /of the host/);
@@ -195,15 +255,22 @@ test("an agent works in a worker thread, whose thread ends by itself", async () 
 
 test("agents in several worker threads and in the main one run at the same time", async () => {
   const workers = Array.from({ length: 4 }, () => startWorker(RUN_WITH_HOOKS));
-  const messages = await within(Promise.all(workers.map(async (worker) => {
-    const [[message], [code]] = await Promise.all([once(worker, "message"), once(worker, "exit")]);
-    return [message, code];
-  })), "the workers", 30_000);
+  const messages = await within(
+    Promise.all(
+      workers.map(async (worker) => {
+        const [[message], [code]] = await Promise.all([once(worker, "message"), once(worker, "exit")]);
+        return [message, code];
+      }),
+    ),
+    "the workers",
+    30_000,
+  );
   assert.deepEqual(messages, Array(4).fill(["run:start,tool:start,tool:end,run:end", 0]));
 });
 
 test("terminating a worker in the middle of a run is harmless, wherever the run is", async () => {
-  const { code, stdout, stderr, overdue } = await runChild(`
+  const { code, stdout, stderr, overdue } = await runChild(
+    `
     import { Worker } from "node:worker_threads";
     const places = {
       model: 'const agent = makeAgent({ model: support.scriptedModel([() => { parentPort.postMessage(1); return { wait: new Promise(() => {}) }; }]) });',
@@ -224,14 +291,17 @@ test("terminating a worker in the middle of a run is harmless, wherever the run 
     }
     const agent = makeAgent();
     console.log((await agent.send("the main thread still works")).text);
-  `, { limitMs: 60_000 });
+  `,
+    { limitMs: 60_000 },
+  );
   assertEnded({ code, signal: null, stdout, stderr, overdue }, "ok");
 });
 
 // -- agents that come and go --------------------------------------------------------------------------------------------
 
 test("400 agents made, used and closed leave no resources, listeners, contexts or memory behind", async () => {
-  const result = await runChild(`
+  const result = await runChild(
+    `
     import { createHook, executionAsyncResource } from "node:async_hooks";
     const emitters = ["exit", "beforeExit", "uncaughtException", "unhandledRejection", "warning", "SIGINT", "SIGTERM"];
     const shared = new AbortController();
@@ -260,15 +330,20 @@ test("400 agents made, used and closed leave no resources, listeners, contexts o
     await new Promise(setImmediate);
     const after = { ...look(), heap: await heap() };
     console.log(JSON.stringify({ before, after }));
-  `, { flags: ["--expose-gc", "--unhandled-rejections=strict"], limitMs: 60_000 });
+  `,
+    { flags: ["--expose-gc", "--unhandled-rejections=strict"], limitMs: 60_000 },
+  );
   assertEnded(result);
   const { before, after } = JSON.parse(result.stdout);
-  for (const what of ["resources", "listeners", "signalListeners", "contexts"]) assert.equal(after[what], before[what], what);
+  for (const what of ["listeners", "signalListeners", "contexts"]) assert.equal(after[what], before[what], what);
+  // There may be fewer: files of the start that were still being closed.
+  assert.ok(after.resources <= before.resources, `${after.resources} resources, ${before.resources} before`);
   assert.ok(after.heap - before.heap < 300 * 1024, `300 agents left ${after.heap - before.heap} bytes`);
 });
 
 test("agents that are dropped without close() are collected with all that they hold", async () => {
-  const result = await runChild(`
+  const result = await runChild(
+    `
     let collected = 0;
     const registry = new FinalizationRegistry(() => { collected += 1; });
     for (let count = 0; count < 20; count += 1) {
@@ -281,12 +356,31 @@ test("agents that are dropped without close() are collected with all that they h
     }
     await support.until(async () => { gc(); await new Promise(setImmediate); return collected >= 19; }, "collection", 5000).catch(() => {});
     console.log(collected >= 19 ? "collected" : "only " + collected);
-  `, { flags: ["--expose-gc", "--unhandled-rejections=strict"], limitMs: 30_000 });
+  `,
+    { flags: ["--expose-gc", "--unhandled-rejections=strict"], limitMs: 30_000 },
+  );
   assertEnded(result, "collected");
 });
 
+test("one signal may serve many runs at once without a warning of too many listeners", async () => {
+  const result = await runChild(
+    `
+    const { signal } = new AbortController();
+    const agents = [makeAgent(), makeAgent()];
+    for (const agent of agents) {
+      for (let count = 0; count < 15; count += 1) agent.hook("run:start", async (_, context) => { await support.pause(1); context.signal.aborted; });
+    }
+    const results = await Promise.all(agents.flatMap((agent) => Array.from({ length: 30 }, (_, position) => agent.send("go", { sessionId: "s" + position, signal }))));
+    console.log(results.length);
+  `,
+    LIMIT,
+  );
+  assertEnded(result, "60");
+});
+
 test("listeners on a caller's signal are gone after each run, however it ended", async () => {
-  const result = await runChild(`
+  const result = await runChild(
+    `
     import { getEventListeners } from "node:events";
     const controller = new AbortController();
     const { signal } = controller;
@@ -298,6 +392,8 @@ test("listeners on a caller's signal are gone after each run, however it ended",
     for await (const _ of agent.run("go", { signal })) break;
     await agent.send("go", { signal });
     console.log(getEventListeners(signal, "abort").length);
-  `, LIMIT);
+  `,
+    LIMIT,
+  );
   assertEnded(result, "0");
 });

@@ -4,9 +4,7 @@ import assert from "node:assert/strict";
 import { AsyncResource } from "node:async_hooks";
 import { EventEmitter } from "node:events";
 import { AgentError, ReentrancyError } from "../../index.js";
-import {
-  agentFor, collect, deferred, hookFailures, pause, plainTool, scriptedModel, until, within,
-} from "../support/model.mjs";
+import { agentFor, collect, deferred, hookFailures, pause, plainTool, until, within } from "../support/model.mjs";
 import { attempt, operations, outcome } from "../support/operations.mjs";
 
 const call = (id = "call-1", name = "work", input = {}) => ({ id, name, input });
@@ -15,7 +13,10 @@ const NAMES = ["run:start", "tool:start", "tool:end", "run:end"];
 for (const [operation, perform] of Object.entries(operations)) {
   for (const name of NAMES) {
     test(`${operation}() awaited inside a ${name} handler rejects with a ReentrancyError, and the run goes on`, async (t) => {
-      const agent = agentFor(t, { model: [{ calls: [call()] }, { text: "done" }], tools: [plainTool("work", () => "ok")] });
+      const agent = agentFor(t, {
+        model: [{ calls: [call()] }, { text: "done" }],
+        tools: [plainTool("work", () => "ok")],
+      });
       let error;
       let calledSync = true;
       agent.hook(name, async () => {
@@ -25,7 +26,9 @@ for (const [operation, perform] of Object.entries(operations)) {
         } catch {
           calledSync = false;
         }
-        await Promise.resolve(promise).catch((reason) => { error = reason; });
+        await Promise.resolve(promise).catch((reason) => {
+          error = reason;
+        });
       });
       const result = await within(agent.send("go"), "the run", 5_000);
       assert.equal(result.stopReason, "stop");
@@ -42,7 +45,9 @@ for (const [operation, perform] of Object.entries(operations)) {
 test("Symbol.asyncDispose inside a handler is refused like close()", async (t) => {
   const agent = agentFor(t);
   let seen;
-  agent.hook("run:start", async () => { seen = await outcome(agent[Symbol.asyncDispose]()); });
+  agent.hook("run:start", async () => {
+    seen = await outcome(agent[Symbol.asyncDispose]());
+  });
   await agent.send("go");
   assert.equal(seen, "refused");
 });
@@ -50,7 +55,9 @@ test("Symbol.asyncDispose inside a handler is refused like close()", async (t) =
 test("run() inside a handler is refused at its first next(), not when it is made", async (t) => {
   const agent = agentFor(t);
   let made;
-  agent.hook("run:start", () => { made ??= agent.run("later"); });
+  agent.hook("run:start", () => {
+    made ??= agent.run("later");
+  });
   await agent.send("go");
   const { result } = await within(collect(made), "the run that was made in a handler");
   assert.equal(result.stopReason, "stop");
@@ -60,7 +67,9 @@ test("a run() made outside is refused when a handler pulls it first", async (t) 
   const agent = agentFor(t);
   const run = agent.run("made outside");
   let seen;
-  agent.hook("run:start", async () => { seen ??= await outcome(run.next()); });
+  agent.hook("run:start", async () => {
+    seen ??= await outcome(run.next());
+  });
   await agent.send("go");
   assert.equal(seen, "refused");
 });
@@ -115,27 +124,79 @@ test("the refusal comes before every other check", async (t) => {
 });
 
 const depths = {
-  "after an await": async (perform) => { await null; return perform(); },
-  "after ten awaits": async (perform) => { for (let count = 0; count < 10; count += 1) await null; return perform(); },
+  "after an await": async (perform) => {
+    await null;
+    return perform();
+  },
+  "after ten awaits": async (perform) => {
+    for (let count = 0; count < 10; count += 1) await null;
+    return perform();
+  },
   "in a timer": (perform) => new Promise((resolve) => setTimeout(() => resolve(perform()), 2)),
   "in an immediate": (perform) => new Promise((resolve) => setImmediate(() => resolve(perform()))),
   "in a microtask": (perform) => new Promise((resolve) => queueMicrotask(() => resolve(perform()))),
   "in a next tick": (perform) => new Promise((resolve) => process.nextTick(() => resolve(perform()))),
-  "in a promise chain": (perform) => Promise.resolve().then(() => pause(1)).then(() => Promise.all([pause(1)])).then(perform),
-  "in a thenable": (perform) => Promise.resolve({ then(resolve) { resolve(perform()); } }),
-  "in a timer in a timer": (perform) => new Promise((resolve) => setTimeout(() => setTimeout(() => resolve(perform()), 1), 1)),
-  "in an interval": (perform) => new Promise((resolve) => { const timer = setInterval(() => { clearInterval(timer); resolve(perform()); }, 1); }),
-  "in an async generator": async (perform) => { for await (const value of (async function* () { await null; yield await perform(); })()) return value; },
-  "in an event listener": (perform) => { const emitter = new EventEmitter(); return new Promise((resolve) => { emitter.on("x", () => resolve(perform())); setTimeout(() => emitter.emit("x"), 1); }); },
-  "in an AsyncResource of the handler's": (perform) => { const resource = new AsyncResource("test"); return new Promise((resolve) => setTimeout(() => resolve(resource.runInAsyncScope(perform)), 1)); },
-  "in a finally": async (perform) => { try { await pause(1); } finally { await perform().catch(() => {}); } return perform(); },
-  "in an abort listener": (perform) => { const controller = new AbortController(); return new Promise((resolve) => { controller.signal.addEventListener("abort", () => resolve(perform())); setTimeout(() => controller.abort(), 1); }); },
+  "in a promise chain": (perform) =>
+    Promise.resolve()
+      .then(() => pause(1))
+      .then(() => Promise.all([pause(1)]))
+      .then(perform),
+  "in a thenable": (perform) =>
+    Promise.resolve({
+      then(resolve) {
+        resolve(perform());
+      },
+    }),
+  "in a timer in a timer": (perform) =>
+    new Promise((resolve) => setTimeout(() => setTimeout(() => resolve(perform()), 1), 1)),
+  "in an interval": (perform) =>
+    new Promise((resolve) => {
+      const timer = setInterval(() => {
+        clearInterval(timer);
+        resolve(perform());
+      }, 1);
+    }),
+  "in an async generator": async (perform) => {
+    for await (const value of (async function* () {
+      await null;
+      yield await perform();
+    })())
+      return value;
+  },
+  "in an event listener": (perform) => {
+    const emitter = new EventEmitter();
+    return new Promise((resolve) => {
+      emitter.on("x", () => resolve(perform()));
+      setTimeout(() => emitter.emit("x"), 1);
+    });
+  },
+  "in an AsyncResource of the handler's": (perform) => {
+    const resource = new AsyncResource("test");
+    return new Promise((resolve) => setTimeout(() => resolve(resource.runInAsyncScope(perform)), 1));
+  },
+  "in a finally": async (perform) => {
+    try {
+      await pause(1);
+    } finally {
+      await perform().catch(() => {});
+    }
+    return perform();
+  },
+  "in an abort listener": (perform) => {
+    const controller = new AbortController();
+    return new Promise((resolve) => {
+      controller.signal.addEventListener("abort", () => resolve(perform()));
+      setTimeout(() => controller.abort(), 1);
+    });
+  },
 };
 for (const [depth, wrap] of Object.entries(depths)) {
   test(`send() ${depth} of a handler that is still awaited is refused`, async (t) => {
     const agent = agentFor(t);
     let seen;
-    agent.hook("run:start", async () => { seen = await outcome(wrap(() => agent.send("again"))); });
+    agent.hook("run:start", async () => {
+      seen = await outcome(wrap(() => agent.send("again")));
+    });
     const result = await within(agent.send("go"), "the run");
     assert.equal(seen, "refused");
     assert.equal(result.stopReason, "stop");
@@ -149,7 +210,8 @@ test("after the handler has settled, what it left behind may call every operatio
     remove();
     setTimeout(async () => {
       const seen = {};
-      for (const operation of ["send", "run", "awaitIdle", "compact", "restore", "deleteSession", "close"]) seen[operation] = await outcome(attempt(operation, agent));
+      for (const operation of ["send", "run", "awaitIdle", "compact", "restore", "deleteSession", "close"])
+        seen[operation] = await outcome(attempt(operation, agent));
       later.resolve(seen);
     }, 10);
   });
@@ -170,7 +232,10 @@ test("a handler that has settled may have its send() queue while the next handle
     remove();
     setTimeout(() => sent.resolve(outcome(agent.send("follow-up"))), 1);
   });
-  const removeSecond = agent.hook("run:start", () => { removeSecond(); return gate.promise; });
+  const removeSecond = agent.hook("run:start", () => {
+    removeSecond();
+    return gate.promise;
+  });
   const sending = agent.send("go");
   await pause(15);
   gate.resolve();
@@ -193,12 +258,16 @@ test("a handler that has rejected is settled as well", async (t) => {
 test("a handler that was left behind at its deadline may call from then on", async (t) => {
   const agent = agentFor(t);
   const seen = deferred();
-  const remove = agent.hook("run:start", async () => {
-    remove();
-    const before = await outcome(agent.send("too early"));
-    await pause(60);
-    seen.resolve([before, await outcome(agent.send("follow-up"))]);
-  }, { timeoutMs: 20 });
+  const remove = agent.hook(
+    "run:start",
+    async () => {
+      remove();
+      const before = await outcome(agent.send("too early"));
+      await pause(60);
+      seen.resolve([before, await outcome(agent.send("follow-up"))]);
+    },
+    { timeoutMs: 20 },
+  );
   await agent.send("go");
   assert.deepEqual(await within(seen.promise, "the handler that was left behind"), ["refused", "allowed"]);
 });
@@ -218,83 +287,22 @@ test("a handler that was abandoned by a cancellation may call from then on", asy
   assert.equal(await within(seen.promise, "the abandoned handler"), "allowed");
 });
 
-test("another agent may be used in a handler at any time, and its close() too", async (t) => {
-  const agent = agentFor(t);
-  const other = agentFor(t, { model: [{ text: "from the other" }] });
-  let text;
-  agent.hook("run:end", async () => {
-    text = (await other.send("go")).text;
-    await collect(other.run("go"));
-    await other.awaitIdle();
-    await other.close();
-  });
-  const { events } = await within(collect(agent.run("go")), "the run");
-  assert.equal(text, "from the other");
-  assert.deepEqual(hookFailures(events), []);
-});
-
-test("the way back through another agent's tool is refused", async (t) => {
-  const agent = agentFor(t);
-  let seen;
-  const other = agentFor(t, {
-    model: [{ calls: [call()] }, { text: "done" }],
-    tools: [plainTool("work", async () => { seen = await outcome(agent.send("back")); return "ok"; })],
-  });
-  agent.hook("run:start", async () => { await other.send("go"); });
-  const result = await within(agent.send("go"), "the run");
-  assert.equal(seen, "refused");
-  assert.equal(result.stopReason, "stop");
-});
-
-test("the way back through another agent's hook is refused, for both agents", async (t) => {
-  const agent = agentFor(t);
-  const other = agentFor(t);
-  const seen = [];
-  other.hook("run:start", async () => {
-    seen.push(await outcome(agent.send("back")));
-    seen.push(await outcome(other.send("itself")));
-  });
-  agent.hook("run:start", async () => { await other.send("go"); });
-  await within(agent.send("go"), "the run");
-  assert.deepEqual(seen, ["refused", "refused"]);
-});
-
-test("the way back through another agent's middleware and provider is refused", async (t) => {
-  const agent = agentFor(t);
-  const seen = [];
-  const other = agentFor(t, {
-    model: scriptedModel([{ text: "ok" }], { onRequest: async () => { seen.push(await outcome(agent.send("back"))); } }),
-    use: [{ name: "back", beforeAgent: async () => { seen.push(await outcome(agent.close())); } }],
-  });
-  agent.hook("run:end", async () => { await other.send("go"); });
-  await within(agent.send("go"), "the run");
-  assert.deepEqual(seen, ["refused", "refused"]);
-});
-
-test("after the hook has settled, the other agent's tool may call back", async (t) => {
-  const agent = agentFor(t);
-  const gate = deferred();
-  let seen;
-  const other = agentFor(t, {
-    model: [{ calls: [call()] }, { text: "done" }],
-    tools: [plainTool("work", async () => { await gate.promise; seen = await outcome(agent.send("back")); return "ok"; })],
-  });
-  let background;
-  const remove = agent.hook("run:start", () => { remove(); background = other.send("go"); });
-  await agent.send("go");
-  gate.resolve();
-  await within(background, "the other agent's run");
-  assert.equal(seen, "allowed");
-});
-
 test("unrelated code of the host may call while a handler is pending", async (t) => {
   const agent = agentFor(t);
   const gate = deferred();
   const invoked = deferred();
-  const remove = agent.hook("run:start", async () => { remove(); invoked.resolve(); await gate.promise; });
+  const remove = agent.hook("run:start", async () => {
+    remove();
+    invoked.resolve();
+    await gate.promise;
+  });
   const first = agent.send("go");
   await invoked.promise;
-  const others = [outcome(agent.send("queued")), outcome(collect(agent.run("elsewhere", { sessionId: "other" }))), outcome(agent.awaitIdle())];
+  const others = [
+    outcome(agent.send("queued")),
+    outcome(collect(agent.run("elsewhere", { sessionId: "other" }))),
+    outcome(agent.awaitIdle()),
+  ];
   assert.equal(await within(others[1], "a run of another session while the handler is pending"), "allowed");
   gate.resolve();
   await first;
@@ -308,7 +316,11 @@ test("code that a handler merely wakes is not in the handler's context", async (
     await wake.promise;
     return outcome(agent.send("queued"));
   })();
-  const remove = agent.hook("run:start", async () => { remove(); wake.resolve(); await pause(10); });
+  const remove = agent.hook("run:start", async () => {
+    remove();
+    wake.resolve();
+    await pause(10);
+  });
   await agent.send("go");
   assert.equal(await elsewhere, "allowed");
 });
@@ -316,7 +328,10 @@ test("code that a handler merely wakes is not in the handler's context", async (
 test("close() from outside while a handler is pending is allowed", async (t) => {
   const agent = agentFor(t);
   const invoked = deferred();
-  agent.hook("run:start", () => { invoked.resolve(); return new Promise(() => {}); });
+  agent.hook("run:start", () => {
+    invoked.resolve();
+    return new Promise(() => {});
+  });
   const sending = agent.send("go");
   await invoked.promise;
   assert.equal(await outcome(agent.close()), "allowed");
@@ -325,7 +340,9 @@ test("close() from outside while a handler is pending is allowed", async (t) => 
 
 test("a caller's context is unaffected after a run with handlers", async (t) => {
   const agent = agentFor(t);
-  agent.hook("run:start", async () => { await pause(1); });
+  agent.hook("run:start", async () => {
+    await pause(1);
+  });
   agent.hook("run:end", () => {});
   for (let round = 0; round < 3; round += 1) {
     for await (const _ of agent.run("go")) await pause(0);
@@ -360,6 +377,9 @@ test("registering, subscribing, clearing and reading are allowed inside a handle
     });
     return collect(agent.run("go"));
   })();
-  assert.deepEqual(hookFailures(events).map(({ message }) => message), []);
+  assert.deepEqual(
+    hookFailures(events).map(({ message }) => message),
+    [],
+  );
   assert.equal(agent.sessionId, "elsewhere");
 });

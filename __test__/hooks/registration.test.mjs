@@ -11,8 +11,26 @@ test("every event of the table can be registered for", (t) => {
   for (const name of NAMES) assert.equal(typeof agent.hook(name, () => {}), "function");
 });
 
-for (const name of ["Run:Start", "run:Start", "run_start", "run", "", " run:start", "run:start ", "toString", "__proto__",
-  "constructor", "error", "turn:start", undefined, null, 0, {}, ["run:start"], Symbol("run:start")]) {
+for (const name of [
+  "Run:Start",
+  "run:Start",
+  "run_start",
+  "run",
+  "",
+  " run:start",
+  "run:start ",
+  "toString",
+  "__proto__",
+  "constructor",
+  "error",
+  "turn:start",
+  undefined,
+  null,
+  0,
+  {},
+  ["run:start"],
+  Symbol("run:start"),
+]) {
   test(`an unknown event name is a TypeError: ${describe(name)}`, (t) => {
     const agent = agentFor(t);
     assert.throws(() => agent.hook(name, () => {}), TypeError);
@@ -21,19 +39,58 @@ for (const name of ["Run:Start", "run:Start", "run_start", "run", "", " run:star
 
 test("the TypeError for a misspelt event name shows the name that was given", (t) => {
   const agent = agentFor(t);
-  assert.throws(() => agent.hook("tool:edn", () => {}), (error) => error instanceof TypeError && error.message.includes("tool:edn"));
+  assert.throws(
+    () => agent.hook("tool:edn", () => {}),
+    (error) => error instanceof TypeError && error.message.includes("tool:edn"),
+  );
 });
 
-for (const handler of [undefined, null, "console.log(1)", 1, {}, [], { handleEvent() {} }, Promise.resolve(() => {}), true]) {
+for (const handler of [
+  undefined,
+  null,
+  "console.log(1)",
+  1,
+  {},
+  [],
+  { handleEvent() {} },
+  Promise.resolve(() => {}),
+  true,
+]) {
   test(`a handler that is no function is a TypeError: ${describe(handler)}`, (t) => {
     const agent = agentFor(t);
     assert.throws(() => agent.hook("run:start", handler), TypeError);
   });
 }
 
-const BAD_TIMEOUTS = [0, -0, -1, NaN, 1.5, 2 ** 31, 2 ** 32 + 1, Infinity, -Infinity, 120_001, 1e9, Number.MIN_VALUE,
-  Number.MAX_SAFE_INTEGER, "5", "", "10000", null, true, false, 5n, {}, [], [5], Symbol("5"), () => 5,
-  new Date(5), { valueOf: () => 5 }];
+const BAD_TIMEOUTS = [
+  0,
+  -0,
+  -1,
+  NaN,
+  1.5,
+  2 ** 31,
+  2 ** 32 + 1,
+  Infinity,
+  -Infinity,
+  120_001,
+  1e9,
+  Number.MIN_VALUE,
+  Number.MAX_SAFE_INTEGER,
+  "5",
+  "",
+  "10000",
+  null,
+  true,
+  false,
+  5n,
+  {},
+  [],
+  [5],
+  Symbol("5"),
+  () => 5,
+  new Date(5),
+  { valueOf: () => 5 },
+];
 for (const timeoutMs of BAD_TIMEOUTS) {
   test(`timeoutMs ${describe(timeoutMs)} is a RangeError at registration`, (t) => {
     const agent = agentFor(t);
@@ -43,12 +100,15 @@ for (const timeoutMs of BAD_TIMEOUTS) {
 
 test("the RangeError names timeoutMs, its range and the value", (t) => {
   const agent = agentFor(t);
-  assert.throws(() => agent.hook("run:start", () => {}, { timeoutMs: 120_001 }), (error) => {
-    assert.match(error.message, /timeoutMs/);
-    assert.match(error.message, /\b1\b.*\b120_?000\b/);
-    assert.match(error.message, /120_?001/);
-    return true;
-  });
+  assert.throws(
+    () => agent.hook("run:start", () => {}, { timeoutMs: 120_001 }),
+    (error) => {
+      assert.match(error.message, /timeoutMs/);
+      assert.match(error.message, /\b1\b.*\b120_?000\b/);
+      assert.match(error.message, /120_?001/);
+      return true;
+    },
+  );
 });
 
 for (const timeoutMs of [1, 2, 10_000, 119_999, 120_000, 5.0, undefined]) {
@@ -61,8 +121,20 @@ for (const timeoutMs of [1, 2, 10_000, 119_999, 120_000, 5.0, undefined]) {
 test("options that are undefined or empty are accepted", async (t) => {
   const agent = agentFor(t);
   let calls = 0;
-  agent.hook("run:start", () => { calls += 1; }, undefined);
-  agent.hook("run:start", () => { calls += 1; }, {});
+  agent.hook(
+    "run:start",
+    () => {
+      calls += 1;
+    },
+    undefined,
+  );
+  agent.hook(
+    "run:start",
+    () => {
+      calls += 1;
+    },
+    {},
+  );
   await agent.send("go");
   assert.equal(calls, 2);
 });
@@ -89,7 +161,9 @@ test("a refused registration registers nothing", async (t) => {
 test("the same function registered three times is called three times for one event", async (t) => {
   const agent = agentFor(t);
   let calls = 0;
-  const handler = () => { calls += 1; };
+  const handler = () => {
+    calls += 1;
+  };
   agent.hook("run:start", handler);
   agent.hook("run:start", handler);
   agent.hook("run:start", handler);
@@ -100,7 +174,9 @@ test("the same function registered three times is called three times for one eve
 test("removing one registration of a function leaves its other registrations", async (t) => {
   const agent = agentFor(t);
   let calls = 0;
-  const handler = () => { calls += 1; };
+  const handler = () => {
+    calls += 1;
+  };
   agent.hook("run:start", handler);
   const remove = agent.hook("run:start", handler);
   agent.hook("run:start", handler);
@@ -137,9 +213,13 @@ test("a registration made after a removal is not removed by calling the old remo
 test("each of 200 registrations of one function is removed by its own remover alone", async (t) => {
   const agent = agentFor(t);
   let calls = 0;
-  const handler = () => { calls += 1; };
+  const handler = () => {
+    calls += 1;
+  };
   const removers = Array.from({ length: 200 }, () => agent.hook("run:end", handler));
-  removers.forEach((remove, position) => { if (position % 2 === 0) remove(); });
+  removers.forEach((remove, position) => {
+    if (position % 2 === 0) remove();
+  });
   await agent.send("go");
   assert.equal(calls, 100);
 });
@@ -152,7 +232,12 @@ test("a registration is for its own event alone", async (t) => {
   });
   for (const name of NAMES) agent.hook(name, (event) => called.push([name, event.event]));
   await agent.send("go");
-  assert.deepEqual(called, [["run:start", "run:start"], ["tool:start", "tool:start"], ["tool:end", "tool:end"], ["run:end", "run:end"]]);
+  assert.deepEqual(called, [
+    ["run:start", "run:start"],
+    ["tool:start", "tool:start"],
+    ["tool:end", "tool:end"],
+    ["run:end", "run:end"],
+  ]);
 });
 
 test("registrations of one agent are not those of another", async (t) => {
@@ -179,10 +264,17 @@ test("a handler may be an async function, a bound function, a proxy of a functio
   const agent = agentFor(t);
   const called = [];
   class Audit {
-    record() { called.push("method"); }
+    record() {
+      called.push("method");
+    }
   }
   agent.hook("run:start", async () => called.push("async"));
-  agent.hook("run:start", function () { called.push(this.name); }.bind({ name: "bound" }));
+  agent.hook(
+    "run:start",
+    function () {
+      called.push(this.name);
+    }.bind({ name: "bound" }),
+  );
   agent.hook("run:start", new Proxy(() => called.push("proxy"), {}));
   agent.hook("run:start", new Audit().record);
   await agent.send("go");
@@ -192,7 +284,9 @@ test("a handler may be an async function, a bound function, a proxy of a functio
 test("a handler is called with the event and the context, and nothing else", async (t) => {
   const agent = agentFor(t);
   let given;
-  agent.hook("run:start", (...received) => { given = received; });
+  agent.hook("run:start", (...received) => {
+    given = received;
+  });
   await agent.send("go");
   assert.equal(given.length, 2);
   assert.ok(given[1].signal instanceof AbortSignal);
@@ -222,10 +316,13 @@ test("a remover called after close() does nothing", async (t) => {
 test("hooks may be registered before, between and during runs", async (t) => {
   const called = [];
   let agent;
-  const model = scriptedModel([() => {
-    agent.hook("run:end", () => called.push("during"));
-    return { text: "ok" };
-  }, { text: "ok" }]);
+  const model = scriptedModel([
+    () => {
+      agent.hook("run:end", () => called.push("during"));
+      return { text: "ok" };
+    },
+    { text: "ok" },
+  ]);
   agent = agentFor(t, { model });
   agent.hook("run:end", () => called.push("before"));
   await agent.send("go");
@@ -237,7 +334,8 @@ test("hooks may be registered before, between and during runs", async (t) => {
 function describe(value) {
   if (Object.is(value, -0)) return "-0";
   if (typeof value === "bigint") return `${value}n`;
-  if (typeof value === "object" && value !== null) return `${Object.prototype.toString.call(value)} ${JSON.stringify(value)}`;
+  if (typeof value === "object" && value !== null)
+    return `${Object.prototype.toString.call(value)} ${JSON.stringify(value)}`;
   if (typeof value === "string") return JSON.stringify(value);
   return String(value);
 }

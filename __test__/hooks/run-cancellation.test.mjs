@@ -2,7 +2,16 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import {
-  aborted, agentFor, collect, deferred, pause, plainTool, recordHooks, scriptedModel, until, within,
+  aborted,
+  agentFor,
+  collect,
+  deferred,
+  pause,
+  plainTool,
+  recordHooks,
+  scriptedModel,
+  until,
+  within,
 } from "../support/model.mjs";
 
 const call = (id = "call-1", name = "work", input = {}) => ({ id, name, input });
@@ -35,16 +44,31 @@ test("a run that is aborted while it waits for its turn resolves as aborted at o
   assert.equal((await third).stopReason, "stop");
   assert.equal(model.requests.length, 2);
   assertPaired(fired);
-  assert.deepEqual(fired.filter(({ event }) => event === "run:start").map(({ input }) => input).filter((input) => input !== "second"), ["first", "third"]);
+  assert.deepEqual(
+    fired
+      .filter(({ event }) => event === "run:start")
+      .map(({ input }) => input)
+      .filter((input) => input !== "second"),
+    ["first", "third"],
+  );
 });
 
 test("a run that is aborted in the moment in which its turn comes has no run:end without a run:start", async (t) => {
   const controller = new AbortController();
   const agent = agentFor(t);
   const fired = recordHooks(agent);
-  agent.subscribe(({ event }) => { if (event.type === "done") controller.abort(); });
-  const results = await Promise.all([agent.send("first"), agent.send("second", { signal: controller.signal }), agent.send("third")]);
-  assert.deepEqual(results.map(({ stopReason }) => stopReason), ["stop", "aborted", "stop"]);
+  agent.subscribe(({ event }) => {
+    if (event.type === "done") controller.abort();
+  });
+  const results = await Promise.all([
+    agent.send("first"),
+    agent.send("second", { signal: controller.signal }),
+    agent.send("third"),
+  ]);
+  assert.deepEqual(
+    results.map(({ stopReason }) => stopReason),
+    ["stop", "aborted", "stop"],
+  );
   assertPaired(fired);
 });
 
@@ -56,7 +80,9 @@ test("a call that is cancelled in the moment in which it begins has no tool:end 
     tools: [plainTool("work", () => "ok")],
   });
   const fired = recordHooks(agent);
-  agent.hook("tool:end", ({ call: { id } }) => { if (id === "2") controller.abort(); });
+  agent.hook("tool:end", ({ call: { id } }) => {
+    if (id === "2") controller.abort();
+  });
   await agent.send("go", { signal: controller.signal });
   assertPaired(fired);
 });
@@ -85,7 +111,10 @@ test("an abort after the run has completed, while run:end is pending, changes ne
     signalAborted = signal.aborted;
   });
   await agent.send("go", { signal: controller.signal });
-  assert.deepEqual(fired.map(({ status }) => status), ["completed"]);
+  assert.deepEqual(
+    fired.map(({ status }) => status),
+    ["completed"],
+  );
   assert.equal(signalAborted, false);
 });
 
@@ -109,18 +138,32 @@ test("throw() into run() and an exception in the loop's body fire one run:end, c
   const agent = agentFor(t);
   const fired = recordHooks(agent, ["run:end"]);
   const mine = new Error("mine");
-  await assert.rejects(async () => {
-    for await (const _ of agent.run("go")) throw mine;
-  }, (error) => error === mine);
+  await assert.rejects(
+    async () => {
+      for await (const _ of agent.run("go")) throw mine;
+    },
+    (error) => error === mine,
+  );
   const run = agent.run("go");
   await run.next();
   await assert.rejects(run.throw(mine), (error) => error === mine);
-  assert.deepEqual(fired.map(({ status }) => status), ["cancelled", "cancelled"]);
+  assert.deepEqual(
+    fired.map(({ status }) => status),
+    ["cancelled", "cancelled"],
+  );
 });
 
 test("a break at any event fires exactly one run:end, and the session works afterwards", async (t) => {
-  const script = [{ text: "let me see", deltas: ["let ", "me ", "see"], calls: [call("1"), call("2")] }, { text: "done" }];
-  const tools = [plainTool("work", async () => { await new Promise(setImmediate); return "worked"; })];
+  const script = [
+    { text: "let me see", deltas: ["let ", "me ", "see"], calls: [call("1"), call("2")] },
+    { text: "done" },
+  ];
+  const tools = [
+    plainTool("work", async () => {
+      await new Promise(setImmediate);
+      return "worked";
+    }),
+  ];
   const { events } = await collect(agentFor(t, { model: script, tools }).run("go"));
   for (let position = 0; position < events.length; position += 1) {
     const agent = agentFor(t, { model: script, tools });
@@ -184,11 +227,13 @@ test("after a cancelled run:end nothing else of that run fires, even when its to
   const started = deferred();
   const agent = agentFor(t, {
     model: [{ calls: [call("1"), call("2")] }, { text: "done" }],
-    tools: [plainTool("work", async () => {
-      started.resolve();
-      await gate.promise;
-      return "late";
-    })],
+    tools: [
+      plainTool("work", async () => {
+        started.resolve();
+        await gate.promise;
+        return "late";
+      }),
+    ],
   });
   const fired = recordHooks(agent);
   const heard = [];
@@ -207,20 +252,25 @@ test("after a cancelled run:end nothing else of that run fires, even when its to
   assertPaired(fired);
 });
 
-for (const [moment, wait] of [["before its first await", () => {}], ["after an await", () => new Promise(setImmediate)]]) {
+for (const [moment, wait] of [
+  ["before its first await", () => {}],
+  ["after an await", () => new Promise(setImmediate)],
+]) {
   test(`a tool that aborts its run ${moment} sees its signal aborted, and may then use the session`, async (t) => {
     const controller = new AbortController();
     const seen = deferred();
     let agent;
     agent = agentFor(t, {
       model: [{ calls: [call()] }, { text: "done" }],
-      tools: [plainTool("work", async (_, { signal }) => {
-        const waiting = wait();
-        if (waiting) await waiting;
-        controller.abort();
-        await pause(5);
-        seen.resolve({ aborted: signal.aborted, sent: await agent.send("later").then(({ text }) => text, String) });
-      })],
+      tools: [
+        plainTool("work", async (_, { signal }) => {
+          const waiting = wait();
+          if (waiting) await waiting;
+          controller.abort();
+          await pause(5);
+          seen.resolve({ aborted: signal.aborted, sent: await agent.send("later").then(({ text }) => text, String) });
+        }),
+      ],
     });
     const result = await within(agent.send("go", { signal: controller.signal }), "the aborted run", 1_000);
     assert.equal(result.stopReason, "aborted");
@@ -244,7 +294,11 @@ for (const [moment, wait] of [["before its first await", () => {}], ["after an a
             await pause(5);
             seen.resolve({ aborted: signal.aborted, sent: await agent.send("later").then(({ text }) => text, String) });
           }
-          yield { type: "message_done", message: { role: "assistant", content: [{ type: "text", text: "done" }] }, usage: { inputTokens: 1, outputTokens: 1 } };
+          yield {
+            type: "message_done",
+            message: { role: "assistant", content: [{ type: "text", text: "done" }] },
+            usage: { inputTokens: 1, outputTokens: 1 },
+          };
         },
       },
     });
@@ -262,19 +316,24 @@ for (const [moment, wait] of [["before its first await", () => {}], ["after an a
       agent = agentFor(t, {
         model: [{ calls: [call()] }, { text: "done" }],
         tools: [plainTool("work", () => "ok")],
-        use: [{
-          name: "self-aborting",
-          async [step]({ signal }, next) {
-            if (used) return next?.();
-            used = true;
-            const waiting = wait();
-            if (waiting) await waiting;
-            controller.abort();
-            await pause(5);
-            seen.resolve({ aborted: signal.aborted, sent: await agent.send("later").then(({ text }) => text, String) });
-            return next?.();
+        use: [
+          {
+            name: "self-aborting",
+            async [step]({ signal }, next) {
+              if (used) return next?.();
+              used = true;
+              const waiting = wait();
+              if (waiting) await waiting;
+              controller.abort();
+              await pause(5);
+              seen.resolve({
+                aborted: signal.aborted,
+                sent: await agent.send("later").then(({ text }) => text, String),
+              });
+              return next?.();
+            },
           },
-        }],
+        ],
       });
       const result = await within(agent.send("go", { signal: controller.signal }), "the aborted run", 1_000);
       assert.equal(result.stopReason, "aborted");
@@ -287,10 +346,12 @@ test("run:end of a cancelled run comes after the tool:end of its open calls", as
   const controller = new AbortController();
   const agent = agentFor(t, {
     model: [{ calls: [call()] }],
-    tools: [plainTool("work", (_, { signal }) => {
-      controller.abort();
-      return aborted(signal);
-    })],
+    tools: [
+      plainTool("work", (_, { signal }) => {
+        controller.abort();
+        return aborted(signal);
+      }),
+    ],
   });
   const fired = recordHooks(agent);
   await agent.send("go", { signal: controller.signal });
@@ -305,16 +366,26 @@ test("the conversation of a cancelled run stays well formed for the next one", a
   const agent = agentFor(t, {
     model,
     maxParallelTools: 2,
-    tools: [plainTool("work", () => {
-      controller.abort();
-      return new Promise(() => {});
-    })],
+    tools: [
+      plainTool("work", () => {
+        controller.abort();
+        return new Promise(() => {});
+      }),
+    ],
   });
   await within(agent.send("go", { signal: controller.signal }), "the aborted run");
   await agent.send("again");
-  const results = model.requests[1].messages.flatMap(({ content }) => (Array.isArray(content) ? content : []))
+  const results = model.requests[1].messages
+    .flatMap(({ content }) => (Array.isArray(content) ? content : []))
     .filter(({ type }) => type === "tool_result");
-  assert.deepEqual(results.map(({ id, isError }) => [id, isError]), [["1", true], ["2", true], ["3", true]]);
+  assert.deepEqual(
+    results.map(({ id, isError }) => [id, isError]),
+    [
+      ["1", true],
+      ["2", true],
+      ["3", true],
+    ],
+  );
   for (const { content } of results) assert.match(JSON.stringify(content), /interrupted/);
 });
 
@@ -326,5 +397,8 @@ function assertPaired(fired) {
     const key = `${kind} ${runId} ${made?.id ?? ""}`;
     open.set(key, (open.get(key) ?? 0) + (phase === "start" ? 1 : -1));
   }
-  assert.deepEqual([...open].filter(([, count]) => count !== 0), []);
+  assert.deepEqual(
+    [...open].filter(([, count]) => count !== 0),
+    [],
+  );
 }

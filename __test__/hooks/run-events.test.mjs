@@ -3,7 +3,15 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { query } from "../../index.js";
 import {
-  agentFor, collect, collectUntilError, deferred, plainTool, recordHooks, scriptedModel, temporaryFolder, within,
+  agentFor,
+  collect,
+  collectUntilError,
+  deferred,
+  plainTool,
+  recordHooks,
+  scriptedModel,
+  temporaryFolder,
+  within,
 } from "../support/model.mjs";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -38,7 +46,15 @@ test("agentId is absent, not undefined, for the root agent", async (t) => {
 test("run:start carries messages as they were given", async (t) => {
   const agent = agentFor(t);
   const fired = recordHooks(agent, ["run:start"]);
-  const input = [{ role: "user", content: [{ type: "text", text: "look" }, { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" }] }];
+  const input = [
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "look" },
+        { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" },
+      ],
+    },
+  ];
   await agent.send(input);
   assert.deepEqual(fired[0].input, input);
 });
@@ -83,7 +99,9 @@ test("run:end of a run out of turns has status max_turns and a result", async (t
 
 test("run:end of an aborted run has status cancelled and a result that says aborted", async (t) => {
   const controller = new AbortController();
-  const agent = agentFor(t, { model: scriptedModel([{ wait: new Promise(() => {}) }], { onRequest: () => controller.abort() }) });
+  const agent = agentFor(t, {
+    model: scriptedModel([{ wait: new Promise(() => {}) }], { onRequest: () => controller.abort() }),
+  });
   const fired = recordHooks(agent);
   const result = await agent.send("go", { signal: controller.signal });
   assert.equal(result.stopReason, "aborted");
@@ -141,7 +159,9 @@ test("source is user for run and send, and subscribers hear the same", async (t)
 
 test("query() runs without any registration", async (t) => {
   const { workdir, home } = await temporaryFolder(t);
-  const { result } = await collect(query({ prompt: "go", cwd: workdir, home, model: scriptedModel([{ text: "hello" }]) }));
+  const { result } = await collect(
+    query({ prompt: "go", cwd: workdir, home, model: scriptedModel([{ text: "hello" }]) }),
+  );
   assert.equal(result.text, "hello");
 });
 
@@ -149,7 +169,13 @@ test("run:start fires before the run's first event, and before beforeAgent and t
   const order = [];
   const agent = agentFor(t, {
     model: scriptedModel([{ text: "ok" }], { onRequest: () => order.push("model") }),
-    use: [{ name: "order", beforeAgent: () => void order.push("beforeAgent"), afterAgent: () => void order.push("afterAgent") }],
+    use: [
+      {
+        name: "order",
+        beforeAgent: () => void order.push("beforeAgent"),
+        afterAgent: () => void order.push("afterAgent"),
+      },
+    ],
   });
   agent.subscribe(({ event }) => order.push(event.type));
   agent.hook("run:start", async () => {
@@ -243,7 +269,14 @@ for (const [how, config] of [
       return gate.promise;
     });
     let settled = false;
-    const sending = agent.send("go").then(() => { settled = true; }, () => { settled = true; });
+    const sending = agent.send("go").then(
+      () => {
+        settled = true;
+      },
+      () => {
+        settled = true;
+      },
+    );
     await invoked.promise;
     await new Promise(setImmediate);
     assert.equal(settled, false);
@@ -274,8 +307,26 @@ test("run:start hooks of different sessions are awaited at the same time", async
     if (sessions.size === 2) met.resolve();
     return met.promise;
   });
-  await within(Promise.all([agent.send("go", { sessionId: "a" }), agent.send("go", { sessionId: "b" })]), "both sessions");
+  await within(
+    Promise.all([agent.send("go", { sessionId: "a" }), agent.send("go", { sessionId: "b" })]),
+    "both sessions",
+  );
   assert.deepEqual(sessions, new Set(["a", "b"]));
+});
+
+test("a run whose reader stops pulling goes on to its run:end, and the next run of the session has its turn", async (t) => {
+  const agent = agentFor(t, { model: [{ calls: [call()] }, { text: "done" }], tools: [plainTool("work", () => "ok")] });
+  const fired = recordHooks(agent);
+  const run = agent.run("read in part");
+  await run.next();
+  const result = await within(agent.send("next"), "the next run");
+  assert.equal(result.stopReason, "stop");
+  assert.deepEqual(
+    fired.filter(({ event }) => event === "run:end").map(({ status }) => status),
+    ["completed", "completed"],
+  );
+  const { result: late } = await collect(run);
+  assert.equal(late.stopReason, "stop");
 });
 
 test("a run that nobody began to pull fires nothing", async (t) => {
@@ -284,11 +335,22 @@ test("a run that nobody began to pull fires nothing", async (t) => {
   const run = agent.run("go");
   await run.return();
   await agent.send("another");
-  assert.deepEqual(fired.map(({ event, input }) => [event, input]), [["run:start", "another"], ["run:end", undefined]]);
+  assert.deepEqual(
+    fired.map(({ event, input }) => [event, input]),
+    [
+      ["run:start", "another"],
+      ["run:end", undefined],
+    ],
+  );
 });
 
 const brokenProviders = {
-  "throws when called": { id: "broken", stream() { throw new Error("broken"); } },
+  "throws when called": {
+    id: "broken",
+    stream() {
+      throw new Error("broken");
+    },
+  },
   "returns no iterable": { id: "broken", stream: () => 42 },
   "returns undefined": { id: "broken", stream: () => undefined },
   "throws in its first next()": scriptedModel([{ error: new Error("broken") }]),
@@ -297,15 +359,31 @@ const brokenProviders = {
   "throws null": scriptedModel([{ error: null }]),
   "throws a symbol": scriptedModel([{ error: Symbol("broken") }]),
   "throws a frozen object": scriptedModel([{ error: Object.freeze({ status: 500 }) }]),
-  "ends without message_done": { id: "broken", async *stream() { yield { type: "text_delta", text: "a" }; } },
+  "ends without message_done": {
+    id: "broken",
+    async *stream() {
+      yield { type: "text_delta", text: "a" };
+    },
+  },
   "yields nothing": { id: "broken", async *stream() {} },
-  "rejects from a hand-written iterator": { id: "broken", stream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error("broken")) }) }) },
+  "rejects from a hand-written iterator": {
+    id: "broken",
+    stream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(new Error("broken")) }) }),
+  },
 };
 for (const [how, model] of Object.entries(brokenProviders)) {
   test(`one run:end, failed, and one error when the provider ${how}`, async (t) => {
     const agent = agentFor(t, { model });
     const fired = recordHooks(agent);
-    await within(assert.rejects(async () => { await agent.send("go"); }, () => true), "failing send");
+    await within(
+      assert.rejects(
+        async () => {
+          await agent.send("go");
+        },
+        () => true,
+      ),
+      "failing send",
+    );
     assert.deepEqual(names(fired), ["run:start", "run:end"]);
     assert.equal(fired[1].status, "failed");
     assert.deepEqual(keys(fired[1].error), ["message", "name"]);
@@ -319,9 +397,20 @@ for (const step of ["beforeAgent", "afterAgent", "beforeModel", "wrapModelCall"]
   for (const later of [false, true]) {
     test(`one run:end, failed, when the middleware's ${step} ${later ? "rejects" : "throws"}`, async (t) => {
       const thrown = new TypeError(`${step} is broken`);
-      const fail = step === "wrapModelCall"
-        ? async function* () { if (later) await new Promise(setImmediate); throw thrown; }
-        : later ? async () => { await new Promise(setImmediate); throw thrown; } : () => { throw thrown; };
+      const fail =
+        step === "wrapModelCall"
+          ? async function* () {
+              if (later) await new Promise(setImmediate);
+              throw thrown;
+            }
+          : later
+            ? async () => {
+                await new Promise(setImmediate);
+                throw thrown;
+              }
+            : () => {
+                throw thrown;
+              };
       const agent = agentFor(t, { use: [{ name: "broken", [step]: fail }] });
       const fired = recordHooks(agent);
       await assert.rejects(agent.send("go"), (error) => error === thrown);

@@ -8,7 +8,16 @@ import { eventsOf, rejectionOf } from "../runs/reading.mjs";
 const failing = (fields) => Object.assign(new Error("transient"), fields);
 const quick = { baseDelayMs: 1, maxDelayMs: 5 };
 
-for (const fields of [{ status: 408 }, { status: 409 }, { status: 429 }, { status: 500 }, { status: 503 }, { status: 529 }, { code: "ECONNRESET" }, { code: "ETIMEDOUT" }]) {
+for (const fields of [
+  { status: 408 },
+  { status: 409 },
+  { status: 429 },
+  { status: 500 },
+  { status: 503 },
+  { status: 529 },
+  { code: "ECONNRESET" },
+  { code: "ETIMEDOUT" },
+]) {
   test(`a failure with ${JSON.stringify(fields)} before anything was streamed is retried`, async (t) => {
     const model = scriptedModel([{ error: failing(fields) }, { text: "up" }]);
     const { events, result } = await collect(agentFor(t, { model, use: [retry(quick)] }).run("hi"));
@@ -69,7 +78,16 @@ test("an abort while a retry waits ends the run at once", async (t) => {
 });
 
 test("options of retry() that cannot be are refused by name", () => {
-  for (const [name, values] of [["attempts", [0, -1, 1.5, "3", NaN]], ["baseDelayMs", [-1, "5", NaN]], ["maxDelayMs", [-1, "5", NaN]]]) {
-    for (const value of values) assert.throws(() => retry({ [name]: value }), (error) => error.message.includes(name), `${name}: ${value}`);
+  for (const [name, values] of [
+    ["attempts", [0, -1, 1.5, "3", NaN]],
+    ["baseDelayMs", [-1, "5", NaN]],
+    ["maxDelayMs", [-1, "5", NaN]],
+  ]) {
+    for (const value of values)
+      assert.throws(
+        () => retry({ [name]: value }),
+        (error) => error.message.includes(name),
+        `${name}: ${value}`,
+      );
   }
 });

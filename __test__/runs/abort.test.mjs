@@ -1,7 +1,18 @@
 // A run that is aborted, at every moment of its life. Knows the public face only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { agentFor, aborted, collect, deferred, pause, plainTool, recordHooks, scriptedModel, until, within } from "../support/model.mjs";
+import {
+  agentFor,
+  aborted,
+  collect,
+  deferred,
+  pause,
+  plainTool,
+  recordHooks,
+  scriptedModel,
+  until,
+  within,
+} from "../support/model.mjs";
 import { assertConversation, call, eventsOf, resultFor, textOf } from "./reading.mjs";
 
 const SOON = 1_000;
@@ -117,7 +128,10 @@ test("an abort between deltas settles at once, and half a message is not stored"
   await gate.promise;
   controller.abort();
   const result = await within(sent, "send()", SOON);
-  assert.deepEqual(result.messages.map((message) => message.role), ["user"]);
+  assert.deepEqual(
+    result.messages.map((message) => message.role),
+    ["user"],
+  );
   await assertAborted(agent, result);
 });
 
@@ -128,7 +142,10 @@ test("an abort from the consumer at a delta is seen before the next delta", asyn
   const generator = agent.run("hi", { signal: controller.signal });
   for (;;) {
     const { value, done } = await generator.next();
-    if (done) { await assertAborted(agent, value); break; }
+    if (done) {
+      await assertAborted(agent, value);
+      break;
+    }
     events.push(value);
     if (value.type === "text_delta") controller.abort();
   }
@@ -142,11 +159,13 @@ test("an abort during a tool: its signal fires with the caller's reason, its cal
   const model = scriptedModel([{ text: "calling", calls: [call("a", "wait")] }, { text: "after" }]);
   const agent = agentFor(t, {
     model,
-    tools: [plainTool("wait", async (_, { signal }) => {
-      started.resolve();
-      seen = await aborted(signal);
-      throw seen;
-    })],
+    tools: [
+      plainTool("wait", async (_, { signal }) => {
+        started.resolve();
+        seen = await aborted(signal);
+        throw seen;
+      }),
+    ],
   });
   const controller = new AbortController();
   const sent = agent.send("hi", { signal: controller.signal });
@@ -167,7 +186,12 @@ test("a tool that ignores its signal and never settles does not hold the abort u
   const started = deferred();
   const agent = agentFor(t, {
     model: [{ calls: [call("a", "deaf")] }, { text: "after" }],
-    tools: [plainTool("deaf", () => { started.resolve(); return never; })],
+    tools: [
+      plainTool("deaf", () => {
+        started.resolve();
+        return never;
+      }),
+    ],
   });
   const controller = new AbortController();
   const sent = agent.send("hi", { signal: controller.signal });
@@ -180,7 +204,10 @@ test("a tool that ignores its signal and never settles does not hold the abort u
 
 test("an abort during parallel calls keeps finished results and interrupts the others, begun or not", async (t) => {
   const started = deferred();
-  const model = scriptedModel([{ calls: ["a", "b", "c", "d"].map((id) => call(id, id === "a" ? "quick" : "wait")) }, { text: "after" }]);
+  const model = scriptedModel([
+    { calls: ["a", "b", "c", "d"].map((id) => call(id, id === "a" ? "quick" : "wait")) },
+    { text: "after" },
+  ]);
   const executed = [];
   const agent = agentFor(t, {
     model,
@@ -208,9 +235,18 @@ test("an abort during parallel calls keeps finished results and interrupts the o
   }
   assert.deepEqual(executed, ["b", "c"]);
   const ends = fired.filter((event) => event.event === "tool:end");
-  assert.deepEqual(fired.filter((event) => event.event === "tool:start").map((event) => event.call.id).sort(), ["a", "b", "c"]);
+  assert.deepEqual(
+    fired
+      .filter((event) => event.event === "tool:start")
+      .map((event) => event.call.id)
+      .sort(),
+    ["a", "b", "c"],
+  );
   assert.deepEqual(ends.map((event) => event.call.id).sort(), ["a", "b", "c"]);
-  assert.deepEqual(fired.filter((event) => event.event === "run:end").map((event) => event.status), ["cancelled"]);
+  assert.deepEqual(
+    fired.filter((event) => event.event === "run:end").map((event) => event.status),
+    ["cancelled"],
+  );
   assert.equal(fired.at(-1).event, "run:end");
   await assertAborted(agent, result);
 });
@@ -219,7 +255,13 @@ test("the results of one turn are one message in call order after an abort as we
   const started = deferred();
   const agent = agentFor(t, {
     model: [{ calls: [call("a", "wait"), call("b", "quick"), call("c", "wait")] }, { text: "after" }],
-    tools: [plainTool("quick", () => "done"), plainTool("wait", (_, { call: { id } }) => { if (id === "c") started.resolve(); return never; })],
+    tools: [
+      plainTool("quick", () => "done"),
+      plainTool("wait", (_, { call: { id } }) => {
+        if (id === "c") started.resolve();
+        return never;
+      }),
+    ],
   });
   const controller = new AbortController();
   const sent = agent.send("hi", { signal: controller.signal });
@@ -227,7 +269,10 @@ test("the results of one turn are one message in call order after an abort as we
   await pause(5);
   controller.abort();
   const { messages } = await within(sent, "send()", SOON);
-  assert.deepEqual(messages[2].content.map((block) => block.id), ["a", "b", "c"]);
+  assert.deepEqual(
+    messages[2].content.map((block) => block.id),
+    ["a", "b", "c"],
+  );
   assert.equal(messages.length, 3);
 });
 
@@ -235,7 +280,12 @@ test("an aborted run still ends its stream with done, and every started call wit
   const controller = new AbortController();
   const agent = agentFor(t, {
     model: [{ calls: [call("a", "stop")] }, { text: "after" }],
-    tools: [plainTool("stop", () => { controller.abort(); return never; })],
+    tools: [
+      plainTool("stop", () => {
+        controller.abort();
+        return never;
+      }),
+    ],
   });
   const { events, result } = await within(collect(agent.run("hi", { signal: controller.signal })), "the stream", SOON);
   assert.equal(events.at(-1).type, "done");
@@ -253,7 +303,17 @@ for (const moment of ["beforeAgent", "beforeModel"]) {
     const model = scriptedModel([{ text: "after" }]);
     const agent = agentFor(t, {
       model,
-      use: [{ name: "slow", async [moment]() { if (!block) return; block = false; entered.resolve(); await never; } }],
+      use: [
+        {
+          name: "slow",
+          async [moment]() {
+            if (!block) return;
+            block = false;
+            entered.resolve();
+            await never;
+          },
+        },
+      ],
     });
     const controller = new AbortController();
     const sent = agent.send("hi", { signal: controller.signal });
@@ -268,7 +328,9 @@ for (const moment of ["beforeAgent", "beforeModel"]) {
 test("an abort at the last message settles with that message stored", async (t) => {
   const controller = new AbortController();
   const agent = agentFor(t, { model: [{ text: "whole" }, { text: "after" }] });
-  agent.subscribe(({ event }) => { if (event.type === "message") controller.abort(); });
+  agent.subscribe(({ event }) => {
+    if (event.type === "message") controller.abort();
+  });
   const result = await within(agent.send("hi", { signal: controller.signal }), "send()", SOON);
   assert.ok(["stop", "aborted"].includes(result.stopReason));
   assert.deepEqual(result.messages.map(textOf), ["hi", "whole"]);
@@ -280,7 +342,17 @@ test("an abort during afterAgent settles at once, with the message stored", asyn
   let block = true;
   const agent = agentFor(t, {
     model: [{ text: "whole" }, { text: "after" }],
-    use: [{ name: "slow", async afterAgent() { if (!block) return; block = false; entered.resolve(); await never; } }],
+    use: [
+      {
+        name: "slow",
+        async afterAgent() {
+          if (!block) return;
+          block = false;
+          entered.resolve();
+          await never;
+        },
+      },
+    ],
   });
   const controller = new AbortController();
   const sent = agent.send("hi", { signal: controller.signal });
@@ -305,14 +377,20 @@ test("an abort while a hook handler is pending settles within a second, with one
     const entered = deferred();
     const model = scriptedModel([{ calls: [call("a", "echo")] }, { text: "end" }]);
     const agent = agentFor(t, { model, tools: [plainTool("echo", () => "x")] });
-    agent.hook(name, () => { entered.resolve(); return never; });
+    agent.hook(name, () => {
+      entered.resolve();
+      return never;
+    });
     const ends = recordHooks(agent, ["run:end"]);
     const controller = new AbortController();
     const sent = agent.send("hi", { signal: controller.signal });
     await entered.promise;
     controller.abort();
     assert.equal((await within(sent, `send() with a pending ${name}`, SOON)).stopReason, "aborted");
-    assert.deepEqual(ends.map((event) => event.status), ["cancelled"]);
+    assert.deepEqual(
+      ends.map((event) => event.status),
+      ["cancelled"],
+    );
   }
 });
 
@@ -327,7 +405,13 @@ test("an abort in the same tick as send() counts", async (t) => {
 test("an abort from inside stream(), before its first chunk, counts", async (t) => {
   const controller = new AbortController();
   const fine = scriptedModel([{ text: "after" }]);
-  const model = { id: "m", stream(request, signal) { controller.abort(); return fine.stream(request, signal); } };
+  const model = {
+    id: "m",
+    stream(request, signal) {
+      controller.abort();
+      return fine.stream(request, signal);
+    },
+  };
   const agent = agentFor(t, { model });
   await assertAborted(agent, await within(agent.send("hi", { signal: controller.signal }), "send()", SOON));
 });
@@ -342,7 +426,10 @@ test("AbortSignal.timeout() and AbortSignal.any() are signals like any other", a
 
 test("aborting one run leaves a run of another session alone", async (t) => {
   const gate = deferred();
-  const model = scriptedModel([(request) => (textOf(request.messages[0]) === "stay" ? { text: "stayed", wait: gate.promise } : { text: "x", wait: never })]);
+  const model = scriptedModel([
+    (request) =>
+      textOf(request.messages[0]) === "stay" ? { text: "stayed", wait: gate.promise } : { text: "x", wait: never },
+  ]);
   const agent = agentFor(t, { model });
   const controller = new AbortController();
   const gone = agent.send("go", { signal: controller.signal, sessionId: "one" });
@@ -361,9 +448,15 @@ test("one signal aborts every run that has it", async (t) => {
   await pause(10);
   controller.abort();
   const results = await within(Promise.all(sends), "four sends", SOON);
-  assert.deepEqual(results.map((result) => result.stopReason), ["aborted", "aborted", "aborted", "aborted"]);
+  assert.deepEqual(
+    results.map((result) => result.stopReason),
+    ["aborted", "aborted", "aborted", "aborted"],
+  );
 });
 
 test("a signal that is no AbortSignal is refused", async (t) => {
-  await assert.rejects(async () => agentFor(t).send("hi", { signal: { aborted: false } }), (error) => /signal/.test(error.message));
+  await assert.rejects(
+    async () => agentFor(t).send("hi", { signal: { aborted: false } }),
+    (error) => /signal/.test(error.message),
+  );
 });

@@ -32,7 +32,11 @@ function countingModel(count) {
           state.produced += 1;
           yield { type: "text_delta", text: `${index} ` };
         }
-        yield { type: "message_done", message: { role: "assistant", content: [{ type: "text", text: "end" }] }, usage: { inputTokens: 1, outputTokens: 1 } };
+        yield {
+          type: "message_done",
+          message: { role: "assistant", content: [{ type: "text", text: "end" }] },
+          usage: { inputTokens: 1, outputTokens: 1 },
+        };
       } finally {
         state.ended = true;
       }
@@ -64,8 +68,11 @@ test("a paused run goes on as the consumer pulls, one for one, and loses nothing
   for (let count = 0; count < 500; count += 1) await take();
   const after = await settledValue(() => state.produced);
   assert.ok(after >= before + 500 - SLACK && after <= before + 500 + SLACK, `${after - before} more after 500 pulls`);
-  while (!await take());
-  assert.deepEqual(texts, Array.from({ length: 5_000 }, (_, index) => `${index} `));
+  while (!(await take()));
+  assert.deepEqual(
+    texts,
+    Array.from({ length: 5_000 }, (_, index) => `${index} `),
+  );
 });
 
 test("a consumer that never falls behind gets every one of 20,000 deltas in order", async (t) => {
@@ -82,7 +89,16 @@ test("a consumer that never falls behind gets every one of 20,000 deltas in orde
 test("turns and tools wait too: nobody pulls, so the model is not asked for ever", async (t) => {
   let calls = 0;
   const model = scriptedModel([() => ({ calls: [call(`c${calls}`, "count")] })]);
-  const agent = agentFor(t, { model, maxTurns: 100_000, tools: [plainTool("count", () => { calls += 1; return "x"; })] });
+  const agent = agentFor(t, {
+    model,
+    maxTurns: 100_000,
+    tools: [
+      plainTool("count", () => {
+        calls += 1;
+        return "x";
+      }),
+    ],
+  });
   const generator = agent.run("hi");
   await generator.next();
   const turns = await settledValue(() => model.requests.length);
@@ -102,7 +118,9 @@ test("a subscriber does not lift the limit, and hears in order what the stream h
   const { model, state } = countingModel(20_000);
   const agent = agentFor(t, { model });
   let heard = 0;
-  agent.subscribe(({ event }) => { if (event.type === "text_delta") heard += 1; });
+  agent.subscribe(({ event }) => {
+    if (event.type === "text_delta") heard += 1;
+  });
   const generator = agent.run("hi");
   await generator.next();
   const produced = await settledValue(() => state.produced);
@@ -126,7 +144,11 @@ test("return() of a paused run ends it and its model's stream", async (t) => {
 test("a paused run that is aborted frees its session, though nobody pulls", async (t) => {
   const { model, state } = countingModel(20_000);
   let asked = 0;
-  const other = { id: "m", stream: (request, signal) => ((asked += 1) === 1 ? model.stream(request, signal) : scriptedModel([{ text: "free" }]).stream(request, signal)) };
+  const other = {
+    id: "m",
+    stream: (request, signal) =>
+      (asked += 1) === 1 ? model.stream(request, signal) : scriptedModel([{ text: "free" }]).stream(request, signal),
+  };
   const agent = agentFor(t, { model: other });
   const controller = new AbortController();
   const generator = agent.run("hi", { signal: controller.signal });
@@ -152,10 +174,13 @@ test("close() ends a paused run that nobody pulls", async (t) => {
 test("5,000 events that a tool emits at one go all arrive, in order", async (t) => {
   const agent = agentFor(t, {
     model: [{ calls: [call("a", "busy")] }, { text: "end" }],
-    tools: [plainTool("busy", (_, context) => {
-      for (let progress = 0; progress < 5_000; progress += 1) context.emit({ type: "tool_progress", id: "a", name: "busy", progress });
-      return "x";
-    })],
+    tools: [
+      plainTool("busy", (_, context) => {
+        for (let progress = 0; progress < 5_000; progress += 1)
+          context.emit({ type: "tool_progress", id: "a", name: "busy", progress });
+        return "x";
+      }),
+    ],
   });
   let expected = 0;
   for await (const event of agent.run("hi")) {

@@ -9,8 +9,14 @@ import { call } from "./reading.mjs";
 function counted(value, counter) {
   if (typeof value !== "object" || value === null) return value;
   return new Proxy(value, {
-    get(target, key, receiver) { counter.looks += 1; return counted(Reflect.get(target, key, receiver), counter); },
-    ownKeys(target) { counter.looks += 1; return Reflect.ownKeys(target); },
+    get(target, key, receiver) {
+      counter.looks += 1;
+      return counted(Reflect.get(target, key, receiver), counter);
+    },
+    ownKeys(target) {
+      counter.looks += 1;
+      return Reflect.ownKeys(target);
+    },
     getOwnPropertyDescriptor(target, key) {
       counter.looks += 1;
       const descriptor = Reflect.getOwnPropertyDescriptor(target, key);
@@ -28,8 +34,18 @@ test("a stored message is not looked at again by later turns", async (t) => {
     async *stream() {
       turn += 1;
       atEachTurn.push(counter.looks);
-      const message = { role: "assistant", content: [{ type: "text", text: "t" }, { type: "tool_call", id: `c${turn}`, name: "echo", input: { turn } }] };
-      yield { type: "message_done", message: turn === 1 ? counted(message, counter) : message, usage: { inputTokens: 1, outputTokens: 1 } };
+      const message = {
+        role: "assistant",
+        content: [
+          { type: "text", text: "t" },
+          { type: "tool_call", id: `c${turn}`, name: "echo", input: { turn } },
+        ],
+      };
+      yield {
+        type: "message_done",
+        message: turn === 1 ? counted(message, counter) : message,
+        usage: { inputTokens: 1, outputTokens: 1 },
+      };
     },
   };
   await agentFor(t, { model, maxTurns: 60, tools: [plainTool("echo", () => "x")] }).send("hi");
@@ -39,7 +55,7 @@ test("a stored message is not looked at again by later turns", async (t) => {
 
 test("requests share the messages of the conversation and copy none of them", async (t) => {
   let count = 0;
-  const model = scriptedModel([() => ({ text: "t", calls: [call(`c${count += 1}`, "echo")] })]);
+  const model = scriptedModel([() => ({ text: "t", calls: [call(`c${(count += 1)}`, "echo")] })]);
   await agentFor(t, { model, maxTurns: 30, tools: [plainTool("echo", () => "x")] }).send("hi");
   const [early, late] = [model.requests[10].messages, model.requests[29].messages];
   assert.equal(early.length, 21);
@@ -53,8 +69,14 @@ test("tools are described once, not for each request", async (t) => {
   const schema = { reads: 0 };
   const echo = plainTool("echo", () => "x");
   const parameters = echo.schema;
-  Object.defineProperty(echo, "schema", { get() { schema.reads += 1; return parameters; }, enumerable: true });
-  const model = scriptedModel([() => ({ calls: [call(`c${count += 1}`, "echo")] })]);
+  Object.defineProperty(echo, "schema", {
+    get() {
+      schema.reads += 1;
+      return parameters;
+    },
+    enumerable: true,
+  });
+  const model = scriptedModel([() => ({ calls: [call(`c${(count += 1)}`, "echo")] })]);
   const agent = agentFor(t, { model, maxTurns: 30, tools: [echo] });
   const atCreation = schema.reads;
   await agent.send("hi");
@@ -62,7 +84,10 @@ test("tools are described once, not for each request", async (t) => {
 });
 
 test("a signal that serves 100 runs holds no listener of theirs afterwards", async (t) => {
-  const agent = agentFor(t, { model: [{ calls: [call("a", "echo")] }, { text: "end" }, { text: "end" }], tools: [plainTool("echo", (_, { signal }) => String(signal.aborted))] });
+  const agent = agentFor(t, {
+    model: [{ calls: [call("a", "echo")] }, { text: "end" }, { text: "end" }],
+    tools: [plainTool("echo", (_, { signal }) => String(signal.aborted))],
+  });
   const { signal } = new AbortController();
   const warnings = [];
   const listen = (warning) => warnings.push(warning.name);
@@ -88,7 +113,7 @@ test("20 runs at once with one signal give no listener warning", async (t) => {
 
 test("a model's own signal holds at most the listeners that the model added, in a long run", async (t) => {
   let count = 0;
-  const model = scriptedModel([() => ({ calls: [call(`c${count += 1}`, "echo")] })]);
+  const model = scriptedModel([() => ({ calls: [call(`c${(count += 1)}`, "echo")] })]);
   await agentFor(t, { model, maxTurns: 100, tools: [plainTool("echo", () => "x")] }).send("hi");
   for (const signal of new Set(model.signals)) assert.equal(getEventListeners(signal, "abort").length, 0);
 });
@@ -96,12 +121,21 @@ test("a model's own signal holds at most the listeners that the model added, in 
 test("one long run of 2,000 turns leaves the event loop free to do other work", async (t) => {
   let count = 0;
   let ticks = 0;
-  const model = { id: "fast", async *stream() {
-    count += 1;
-    yield { type: "message_done", message: { role: "assistant", content: [{ type: "tool_call", id: `c${count}`, name: "echo", input: {} }] }, usage: { inputTokens: 1, outputTokens: 1 } };
-  } };
+  const model = {
+    id: "fast",
+    async *stream() {
+      count += 1;
+      yield {
+        type: "message_done",
+        message: { role: "assistant", content: [{ type: "tool_call", id: `c${count}`, name: "echo", input: {} }] },
+        usage: { inputTokens: 1, outputTokens: 1 },
+      };
+    },
+  };
   const agent = agentFor(t, { model, maxTurns: 2_000, tools: [plainTool("echo", () => "x")] });
-  const timer = setInterval(() => { ticks += 1; }, 1);
+  const timer = setInterval(() => {
+    ticks += 1;
+  }, 1);
   await agent.send("hi");
   clearInterval(timer);
   assert.equal(count, 2_000);

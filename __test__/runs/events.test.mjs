@@ -10,12 +10,22 @@ test("a run that answers in text has exactly these events, in this order", async
   const agent = agentFor(t, { model: [{ deltas: ["he", "llo"] }] });
   const { events, result } = await collect(agent.run("hi"));
   assert.deepEqual(typesOf(events), [
-    "turn_start", "model_call_start", "text_delta", "text_delta", "model_call_end", "message", "turn_end", "done",
+    "turn_start",
+    "model_call_start",
+    "text_delta",
+    "text_delta",
+    "model_call_end",
+    "message",
+    "turn_end",
+    "done",
   ]);
   assert.deepEqual(events[0], { type: "turn_start", turn: 1 });
   assert.equal(events[1].turn, 1);
   assert.equal(events[1].model, "scripted");
-  assert.deepEqual(events.slice(2, 4).map((event) => event.text), ["he", "llo"]);
+  assert.deepEqual(
+    events.slice(2, 4).map((event) => event.text),
+    ["he", "llo"],
+  );
   assert.equal(events[4].turn, 1);
   assert.equal(events[4].model, "scripted");
   assert.deepEqual(events[4].usage, { inputTokens: 10, outputTokens: 5 });
@@ -38,9 +48,23 @@ test("a run with one call has exactly these events, in this order", async (t) =>
   const rest = events.filter((event) => event.type !== "permission_decision");
   assert.ok(permission.every((event) => event.decision === "allow"));
   assert.deepEqual(typesOf(rest), [
-    "turn_start", "model_call_start", "text_delta", "model_call_end", "message", "tool_use",
-    "tool_call_start", "tool_call_end", "tool_result", "turn_end",
-    "turn_start", "model_call_start", "text_delta", "model_call_end", "message", "turn_end", "done",
+    "turn_start",
+    "model_call_start",
+    "text_delta",
+    "model_call_end",
+    "message",
+    "tool_use",
+    "tool_call_start",
+    "tool_call_end",
+    "tool_result",
+    "turn_end",
+    "turn_start",
+    "model_call_start",
+    "text_delta",
+    "model_call_end",
+    "message",
+    "turn_end",
+    "done",
   ]);
   const expected = { id: "c1", name: "echo", input: { say: "x" } };
   assert.deepEqual(rest[5], { type: "tool_use", call: expected });
@@ -64,7 +88,10 @@ test("every tool_use of a turn comes before the first tool_call_start, in call o
   });
   const { events } = await collect(agent.run("hi"));
   const types = typesOf(events);
-  assert.deepEqual(eventsOf(events, "tool_use").map((event) => event.call.id), ["a", "b", "c"]);
+  assert.deepEqual(
+    eventsOf(events, "tool_use").map((event) => event.call.id),
+    ["a", "b", "c"],
+  );
   assert.ok(types.lastIndexOf("tool_use") < types.indexOf("tool_call_start"));
   assert.ok(types.lastIndexOf("tool_result") < types.indexOf("turn_end"));
 });
@@ -72,7 +99,12 @@ test("every tool_use of a turn comes before the first tool_call_start, in call o
 test("parallel calls end and report in the order in which they finish, each start, end, result", async (t) => {
   const gates = { a: deferred(), b: deferred(), c: deferred() };
   const agent = agentFor(t, {
-    tools: [plainTool("wait", async (_, { call: { id } }) => { await gates[id].promise; return id; })],
+    tools: [
+      plainTool("wait", async (_, { call: { id } }) => {
+        await gates[id].promise;
+        return id;
+      }),
+    ],
     model: [{ calls: [call("a", "wait"), call("b", "wait"), call("c", "wait")] }, { text: "end" }],
   });
   const events = [];
@@ -84,9 +116,18 @@ test("parallel calls end and report in the order in which they finish, each star
     await until(() => eventsOf(events, "tool_result").some((event) => event.result.id === id), `the result of ${id}`);
   }
   await sent;
-  assert.deepEqual(eventsOf(events, "tool_call_start").map((event) => event.call.id), ["a", "b", "c"]);
-  assert.deepEqual(eventsOf(events, "tool_call_end").map((event) => event.id), ["c", "a", "b"]);
-  assert.deepEqual(eventsOf(events, "tool_result").map((event) => event.result.id), ["c", "a", "b"]);
+  assert.deepEqual(
+    eventsOf(events, "tool_call_start").map((event) => event.call.id),
+    ["a", "b", "c"],
+  );
+  assert.deepEqual(
+    eventsOf(events, "tool_call_end").map((event) => event.id),
+    ["c", "a", "b"],
+  );
+  assert.deepEqual(
+    eventsOf(events, "tool_result").map((event) => event.result.id),
+    ["c", "a", "b"],
+  );
   for (const id of ["a", "b", "c"]) {
     const end = events.findIndex((event) => event.type === "tool_call_end" && event.id === id);
     const result = events.findIndex((event) => event.type === "tool_result" && event.result.id === id);
@@ -103,7 +144,13 @@ test("reasoning deltas pass as reasoning_delta, in order among the text", async 
       yield { type: "reasoning_delta", text: "so" };
       yield {
         type: "message_done",
-        message: { role: "assistant", content: [{ type: "reasoning", text: "hmso", signature: "s" }, { type: "text", text: "a" }] },
+        message: {
+          role: "assistant",
+          content: [
+            { type: "reasoning", text: "hmso", signature: "s" },
+            { type: "text", text: "a" },
+          ],
+        },
         usage: { inputTokens: 1, outputTokens: 1 },
       };
     },
@@ -112,7 +159,11 @@ test("reasoning deltas pass as reasoning_delta, in order among the text", async 
   const { events, result } = await collect(agent.run("hi"));
   assert.deepEqual(
     events.filter((event) => event.type.endsWith("_delta")).map(({ type, text }) => [type, text]),
-    [["reasoning_delta", "hm"], ["text_delta", "a"], ["reasoning_delta", "so"]],
+    [
+      ["reasoning_delta", "hm"],
+      ["text_delta", "a"],
+      ["reasoning_delta", "so"],
+    ],
   );
   assert.equal(result.text, "a");
   assert.deepEqual(result.messages.at(-1).content[0], { type: "reasoning", text: "hmso", signature: "s" });
@@ -120,7 +171,9 @@ test("reasoning deltas pass as reasoning_delta, in order among the text", async 
 
 test("a turn's stop reason is the provider's, and follows from the calls where the provider gives none", async (t) => {
   const done = (content, stopReason) => ({
-    type: "message_done", message: { role: "assistant", content }, usage: { inputTokens: 1, outputTokens: 1 },
+    type: "message_done",
+    message: { role: "assistant", content },
+    usage: { inputTokens: 1, outputTokens: 1 },
     ...(stopReason && { stopReason }),
   });
   const answers = [
@@ -129,12 +182,23 @@ test("a turn's stop reason is the provider's, and follows from the calls where t
     done([{ type: "text", text: "cut" }], "max_tokens"),
     done([{ type: "text", text: "end" }]),
   ];
-  const model = { id: "m", async *stream() { yield answers.shift(); } };
+  const model = {
+    id: "m",
+    async *stream() {
+      yield answers.shift();
+    },
+  };
   const agent = agentFor(t, { model, tools: [plainTool("echo", () => "x")] });
   const first = await collect(agent.run("hi"));
   const second = await collect(agent.run("go on"));
-  assert.deepEqual(eventsOf(first.events, "turn_end").map((event) => event.stopReason), ["tool_use", "tool_use", "max_tokens"]);
-  assert.deepEqual(eventsOf(second.events, "turn_end").map((event) => event.stopReason), ["stop"]);
+  assert.deepEqual(
+    eventsOf(first.events, "turn_end").map((event) => event.stopReason),
+    ["tool_use", "tool_use", "max_tokens"],
+  );
+  assert.deepEqual(
+    eventsOf(second.events, "turn_end").map((event) => event.stopReason),
+    ["stop"],
+  );
   assert.equal(first.result.stopReason, "stop");
 });
 
@@ -148,14 +212,30 @@ test("the result holds the last assistant message's text, the summed usage and t
   });
   const result = await agent.send("hi");
   assert.equal(result.text, "last");
-  assert.deepEqual({ ...result.usage }, { inputTokens: 120, outputTokens: 8, cacheReadTokens: 7, cacheCreationTokens: 5 });
-  assert.deepEqual(result.messages.map((entry) => entry.role), ["user", "assistant", "user", "assistant"]);
+  assert.deepEqual(
+    { ...result.usage },
+    { inputTokens: 120, outputTokens: 8, cacheReadTokens: 7, cacheCreationTokens: 5 },
+  );
+  assert.deepEqual(
+    result.messages.map((entry) => entry.role),
+    ["user", "assistant", "user", "assistant"],
+  );
   assert.equal(textOf(result.messages[0]), "hi");
   assert.equal(result.stopReason, "stop");
 });
 
 test("a message of several text blocks has their joined text as the result's text", async (t) => {
-  const agent = agentFor(t, { model: [{ content: [{ type: "text", text: "a" }, { type: "reasoning", text: "-" }, { type: "text", text: "b" }] }] });
+  const agent = agentFor(t, {
+    model: [
+      {
+        content: [
+          { type: "text", text: "a" },
+          { type: "reasoning", text: "-" },
+          { type: "text", text: "b" },
+        ],
+      },
+    ],
+  });
   assert.equal((await agent.send("hi")).text, "ab");
 });
 
@@ -172,7 +252,10 @@ test("send() resolves with what run() returns", async (t) => {
 });
 
 test("no event of a root agent has an agentId", async (t) => {
-  const agent = agentFor(t, { tools: [plainTool("echo", () => "x")], model: [{ calls: [call("a", "echo")] }, { text: "end" }] });
+  const agent = agentFor(t, {
+    tools: [plainTool("echo", () => "x")],
+    model: [{ calls: [call("a", "echo")] }, { text: "end" }],
+  });
   const { events } = await collect(agent.run("hi"));
   assert.ok(events.every((event) => !("agentId" in event) || event.agentId === undefined));
 });

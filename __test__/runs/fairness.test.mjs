@@ -5,7 +5,12 @@ import assert from "node:assert/strict";
 import { agentFor, plainTool, within } from "../support/model.mjs";
 
 /** A stream without an end and without a turn of the event loop in it. */
-const endlessDeltas = () => ({ id: "endless", async *stream() { for (;;) yield { type: "text_delta", text: "x" }; } });
+const endlessDeltas = () => ({
+  id: "endless",
+  async *stream() {
+    for (;;) yield { type: "text_delta", text: "x" };
+  },
+});
 
 /** Calls without an end, answered at once. */
 function endlessCalls() {
@@ -14,7 +19,11 @@ function endlessCalls() {
     id: "endless",
     async *stream() {
       count += 1;
-      yield { type: "message_done", usage: { inputTokens: 1, outputTokens: 1 }, message: { role: "assistant", content: [{ type: "tool_call", id: `c${count}`, name: "echo", input: {} }] } };
+      yield {
+        type: "message_done",
+        usage: { inputTokens: 1, outputTokens: 1 },
+        message: { role: "assistant", content: [{ type: "tool_call", id: `c${count}`, name: "echo", input: {} }] },
+      };
     },
   };
 }
@@ -34,7 +43,10 @@ async function byRun(agent, signal) {
   }
 }
 
-for (const [name, pull] of [["send()", bySend], ["run()", byRun]]) {
+for (const [name, pull] of [
+  ["send()", bySend],
+  ["run()", byRun],
+]) {
   test(`a timer's abort reaches a ${name} whose model streams without a pause`, async (t) => {
     assert.equal((await stoppedByTimer(agentFor(t, { model: endlessDeltas() }), pull)).stopReason, "aborted");
   });
@@ -51,7 +63,11 @@ test("a second session gets its turn beside a run that never pauses", async (t) 
     id: "both",
     async *stream(request) {
       if (JSON.stringify(request.messages).includes("busy")) while (busy) yield { type: "text_delta", text: "x" };
-      yield { type: "message_done", usage: { inputTokens: 1, outputTokens: 1 }, message: { role: "assistant", content: [{ type: "text", text: "done" }] } };
+      yield {
+        type: "message_done",
+        usage: { inputTokens: 1, outputTokens: 1 },
+        message: { role: "assistant", content: [{ type: "text", text: "done" }] },
+      };
     },
   };
   const agent = agentFor(t, { model });
@@ -63,18 +79,25 @@ test("a second session gets its turn beside a run that never pauses", async (t) 
 
 test("a streamed delta is not held back: the consumer has it before the model goes on to its next wait", async (t) => {
   let release;
-  const gate = new Promise((resolve) => { release = resolve; });
+  const gate = new Promise((resolve) => {
+    release = resolve;
+  });
   const model = {
     id: "slow",
     async *stream() {
       yield { type: "text_delta", text: "now" };
       await gate;
-      yield { type: "message_done", usage: { inputTokens: 1, outputTokens: 1 }, message: { role: "assistant", content: [{ type: "text", text: "now" }] } };
+      yield {
+        type: "message_done",
+        usage: { inputTokens: 1, outputTokens: 1 },
+        message: { role: "assistant", content: [{ type: "text", text: "now" }] },
+      };
     },
   };
   const generator = agentFor(t, { model }).run("hi");
   let event;
-  do event = (await within(generator.next(), "the first delta", 2_000)).value; while (event.type !== "text_delta");
+  do event = (await within(generator.next(), "the first delta", 2_000)).value;
+  while (event.type !== "text_delta");
   assert.equal(event.text, "now");
   release();
   await generator.return();

@@ -1,7 +1,18 @@
 // run() as an async generator: return(), break, throw(), concurrent next(), disposal. Knows the public face only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { agentFor, aborted, collect, deferred, pause, plainTool, recordHooks, scriptedModel, until, within } from "../support/model.mjs";
+import {
+  agentFor,
+  aborted,
+  collect,
+  deferred,
+  pause,
+  plainTool,
+  recordHooks,
+  scriptedModel,
+  until,
+  within,
+} from "../support/model.mjs";
 import { assertConversation, call, eventsOf, resultFor, typesOf } from "./reading.mjs";
 
 const finished = { value: undefined, done: true };
@@ -47,7 +58,9 @@ test("break in the middle of a tool aborts the tool's signal", async (t) => {
   const { tool, seen } = waitingTool();
   const agent = agentFor(t, { model: [{ calls: [call("a", "wait")] }, { text: "end" }], tools: [tool] });
   const generator = agent.run("hi");
-  const pulling = (async () => { for (;;) if ((await generator.next()).done) return; })();
+  const pulling = (async () => {
+    for (;;) if ((await generator.next()).done) return;
+  })();
   await seen.started.promise;
   await within(generator.return(), "return() while a tool runs");
   await within(pulling, "the pulls that were pending");
@@ -111,14 +124,18 @@ test("throw() in the middle cancels the run, then rejects with that error", asyn
   while ((await generator.next()).value.type !== "text_delta");
   const reason = new Error("mine");
   await assert.rejects(within(generator.throw(reason), "throw()"), (error) => error === reason);
-  assert.deepEqual(fired.map((event) => event.status), ["cancelled"]);
+  assert.deepEqual(
+    fired.map((event) => event.status),
+    ["cancelled"],
+  );
   assert.deepEqual(await generator.next(), finished);
 });
 
 test("next() after the end is done, without a value, for ever", async (t) => {
   const generator = agentFor(t).run("hi");
   let last;
-  do last = await generator.next(); while (!last.done);
+  do last = await generator.next();
+  while (!last.done);
   assert.equal(last.value.text, "ok");
   assert.deepEqual(await generator.next(), finished);
   assert.deepEqual(await generator.next(), finished);
@@ -129,7 +146,9 @@ test("next() after the end is done, without a value, for ever", async (t) => {
 
 test("next() after the run threw is done", async (t) => {
   const generator = agentFor(t, { model: [{ error: new Error("down") }] }).run("hi");
-  await assert.rejects(async () => { while (!(await generator.next()).done); }, /down/);
+  await assert.rejects(async () => {
+    while (!(await generator.next()).done);
+  }, /down/);
   assert.deepEqual(await generator.next(), finished);
 });
 
@@ -140,9 +159,15 @@ test("next() called many times without waiting gives successive events in order"
   const order = [];
   pulls.forEach((pull, index) => pull.then(() => order.push(index)));
   const results = await within(Promise.all(pulls), "14 concurrent next()");
-  assert.deepEqual(order, [...order].sort((a, b) => a - b));
+  assert.deepEqual(
+    order,
+    [...order].sort((a, b) => a - b),
+  );
   const { events, result } = await collect(agentFor(t, { model: [{ deltas: ["1", "2", "3", "4"] }] }).run("hi"));
-  assert.deepEqual(results.filter(({ done }) => !done).map(({ value }) => value.type), typesOf(events));
+  assert.deepEqual(
+    results.filter(({ done }) => !done).map(({ value }) => value.type),
+    typesOf(events),
+  );
   assert.equal(results[events.length].done, true);
   assert.equal(results[events.length].value.text, result.text);
   assert.ok(results.slice(events.length + 1).every(({ done, value }) => done && value === undefined));
@@ -151,7 +176,10 @@ test("next() called many times without waiting gives successive events in order"
 test("when the run throws, the first waiting next() rejects and the others are done", async (t) => {
   const failure = new Error("down");
   const generator = agentFor(t, { model: [{ error: failure }] }).run("hi");
-  const settled = await within(Promise.allSettled(Array.from({ length: 12 }, () => generator.next())), "12 concurrent next()");
+  const settled = await within(
+    Promise.allSettled(Array.from({ length: 12 }, () => generator.next())),
+    "12 concurrent next()",
+  );
   const rejected = settled.filter(({ status }) => status === "rejected");
   assert.equal(rejected.length, 1);
   assert.equal(rejected[0].reason, failure);
@@ -212,7 +240,10 @@ test("Symbol.asyncDispose of a run cancels it and waits for run:end", async (t) 
   await generator.next();
   assert.equal(typeof generator[Symbol.asyncDispose], "function");
   await within(generator[Symbol.asyncDispose](), "disposal");
-  assert.deepEqual(fired.map((event) => event.status), ["cancelled"]);
+  assert.deepEqual(
+    fired.map((event) => event.status),
+    ["cancelled"],
+  );
 });
 
 test("done is the last event of a stream, and comes once", async (t) => {
@@ -222,17 +253,25 @@ test("done is the last event of a stream, and comes once", async (t) => {
 });
 
 test("an event object that a consumer changes leaves the conversation as it was", async (t) => {
-  const agent = agentFor(t, { model: [{ text: "true", calls: [call("a", "echo", { x: 1 })] }, { text: "end" }], tools: [plainTool("echo", ({ x }) => `x is ${x}`)] });
+  const agent = agentFor(t, {
+    model: [{ text: "true", calls: [call("a", "echo", { x: 1 })] }, { text: "end" }],
+    tools: [plainTool("echo", ({ x }) => `x is ${x}`)],
+  });
   const generator = agent.run("hi");
   let result;
   for (;;) {
     const { value, done } = await generator.next();
-    if (done) { result = value; break; }
+    if (done) {
+      result = value;
+      break;
+    }
     try {
       if (value.type === "message") value.message.content[0].text = "forged";
       if (value.type === "tool_use") value.call.input.x = 2;
       if (value.type === "tool_result") value.result.content = "forged";
-    } catch { /* frozen is as good as copied */ }
+    } catch {
+      /* frozen is as good as copied */
+    }
   }
   assert.doesNotMatch(JSON.stringify(result.messages), /forged/);
   assert.equal(resultFor(result.messages, "a").content, "x is 1");

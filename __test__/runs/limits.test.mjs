@@ -7,7 +7,9 @@ import { assertConversation, call, eventsOf, resultFor } from "./reading.mjs";
 /** A model that calls `echo` for ever. */
 function endless(usage) {
   let count = 0;
-  return scriptedModel([() => ({ text: `turn ${count += 1}`, calls: [call(`c${count}`, "echo")], ...(usage && { usage }) })]);
+  return scriptedModel([
+    () => ({ text: `turn ${(count += 1)}`, calls: [call(`c${count}`, "echo")], ...(usage && { usage }) }),
+  ]);
 }
 
 const echo = () => plainTool("echo", () => "x");
@@ -67,15 +69,24 @@ test("run:end of a run that ran out of turns has status max_turns", async (t) =>
   const agent = agentFor(t, { model: endless(), maxTurns: 1, tools: [echo()] });
   const fired = recordHooks(agent, ["run:end"]);
   await agent.send("hi");
-  assert.deepEqual(fired.map(({ status, result }) => [status, result.stopReason]), [["max_turns", "max_turns"]]);
+  assert.deepEqual(
+    fired.map(({ status, result }) => [status, result.stopReason]),
+    [["max_turns", "max_turns"]],
+  );
 });
 
 test("turns are numbered from 1 in each run", async (t) => {
   const agent = agentFor(t, { model: endless(), maxTurns: 3, tools: [echo()] });
   for (let round = 0; round < 2; round += 1) {
     const { events } = await collect(agent.run("hi"));
-    assert.deepEqual(eventsOf(events, "turn_start").map((event) => event.turn), [1, 2, 3]);
-    assert.deepEqual(eventsOf(events, "turn_end").map((event) => event.turn), [1, 2, 3]);
+    assert.deepEqual(
+      eventsOf(events, "turn_start").map((event) => event.turn),
+      [1, 2, 3],
+    );
+    assert.deepEqual(
+      eventsOf(events, "turn_end").map((event) => event.turn),
+      [1, 2, 3],
+    );
   }
 });
 
@@ -101,7 +112,8 @@ test("a run that stays within maxTotalTokens has no token_budget diagnostic", as
 
 test("maxTotalTokens counts the run's own tokens, not the session's", async (t) => {
   const agent = agentFor(t);
-  for (let round = 0; round < 5; round += 1) assert.equal((await agent.send("hi", { maxTotalTokens: 20 })).stopReason, "stop");
+  for (let round = 0; round < 5; round += 1)
+    assert.equal((await agent.send("hi", { maxTotalTokens: 20 })).stopReason, "stop");
 });
 
 for (const [name, values] of [
@@ -112,14 +124,22 @@ for (const [name, values] of [
     const model = scriptedModel([{ text: "ok" }]);
     const agent = agentFor(t, { model });
     for (const value of values) {
-      await assert.rejects(async () => agent.send("hi", { [name]: value }), (error) => error.message.includes(name), `${name}: ${value}`);
+      await assert.rejects(
+        async () => agent.send("hi", { [name]: value }),
+        (error) => error.message.includes(name),
+        `${name}: ${value}`,
+      );
     }
     assert.equal(model.requests.length, 0);
     assert.equal((await agent.send("hi")).text, "ok");
   });
 }
 
-for (const [given, bound] of [[1, 1], [3, 3], [undefined, 10]]) {
+for (const [given, bound] of [
+  [1, 1],
+  [3, 3],
+  [undefined, 10],
+]) {
   test(`with maxParallelTools ${given} at most ${bound} of 25 calls run at once`, async (t) => {
     let running = 0;
     let most = 0;
@@ -128,16 +148,18 @@ for (const [given, bound] of [[1, 1], [3, 3], [undefined, 10]]) {
     const agent = agentFor(t, {
       maxParallelTools: given,
       model: [{ calls: Array.from({ length: 25 }, (_, index) => call(`c${index}`, "wait")) }, { text: "end" }],
-      tools: [plainTool("wait", async (_, { call: { id } }) => {
-        running += 1;
-        most = Math.max(most, running);
-        started.push(id);
-        const gate = deferred();
-        gates.push(gate);
-        await gate.promise;
-        running -= 1;
-        return id;
-      })],
+      tools: [
+        plainTool("wait", async (_, { call: { id } }) => {
+          running += 1;
+          most = Math.max(most, running);
+          started.push(id);
+          const gate = deferred();
+          gates.push(gate);
+          await gate.promise;
+          running -= 1;
+          return id;
+        }),
+      ],
     });
     const sent = agent.send("hi");
     for (let finished = 0; finished < 25; finished += 1) {
@@ -149,7 +171,10 @@ for (const [given, bound] of [[1, 1], [3, 3], [undefined, 10]]) {
     assert.equal(most, bound);
     const expected = Array.from({ length: 25 }, (_, index) => `c${index}`);
     assert.deepEqual(started, expected);
-    assert.deepEqual(messages[2].content.map((block) => block.content), expected);
+    assert.deepEqual(
+      messages[2].content.map((block) => block.content),
+      expected,
+    );
   });
 }
 
@@ -160,10 +185,16 @@ test("with maxParallelTools 1 each call ends and is stored before the next begin
     tools: [plainTool("echo", async () => "x")],
   });
   const { events } = await collect(agent.run("hi"));
-  const steps = events.filter((event) => ["tool_call_start", "tool_call_end", "tool_result"].includes(event.type))
+  const steps = events
+    .filter((event) => ["tool_call_start", "tool_call_end", "tool_result"].includes(event.type))
     .map((event) => `${event.type} ${event.call?.id ?? event.id ?? event.result.id}`);
   assert.deepEqual(steps, [
-    "tool_call_start a", "tool_call_end a", "tool_result a", "tool_call_start b", "tool_call_end b", "tool_result b",
+    "tool_call_start a",
+    "tool_call_end a",
+    "tool_result a",
+    "tool_call_start b",
+    "tool_call_end b",
+    "tool_result b",
   ]);
 });
 
@@ -171,8 +202,16 @@ test("200 calls of one turn all run, and their results are in call order", async
   const ids = Array.from({ length: 200 }, (_, index) => `c${index}`);
   const agent = agentFor(t, {
     model: [{ calls: ids.map((id) => call(id, "echo", { id })) }, { text: "end" }],
-    tools: [plainTool("echo", async ({ id }) => { if (id.endsWith("7")) await new Promise(setImmediate); return id; })],
+    tools: [
+      plainTool("echo", async ({ id }) => {
+        if (id.endsWith("7")) await new Promise(setImmediate);
+        return id;
+      }),
+    ],
   });
   const { messages } = await agent.send("hi");
-  assert.deepEqual(messages[2].content.map((block) => block.content), ids);
+  assert.deepEqual(
+    messages[2].content.map((block) => block.content),
+    ids,
+  );
 });

@@ -32,7 +32,10 @@ const STREAMS = {
   "a message without content": [[{ type: "message_done", message: { role: "assistant" }, usage }], /content/],
   "a message whose content is null": [[doneWith(null)], /content/],
   "a message whose content is a number": [[doneWith(5)], /content/],
-  "a message of the user": [[{ type: "message_done", message: { role: "user", content: [{ type: "text", text: "x" }] }, usage }], /role|assistant/],
+  "a message of the user": [
+    [{ type: "message_done", message: { role: "user", content: [{ type: "text", text: "x" }] }, usage }],
+    /role|assistant/,
+  ],
   "a block that is null": [[doneWith([null])], /content|block/],
   "a block without a type": [[doneWith([{ text: "x" }])], /content|block|type/],
   "a text block without text": [[doneWith([{ type: "text" }])], /text/],
@@ -44,10 +47,22 @@ const STREAMS = {
   "two tool calls with one id": [[doneWith([toolCall("same"), toolCall("same")])], /same/],
   "no usage": [[{ type: "message_done", message }], /usage/],
   "a usage that is null": [[{ type: "message_done", message, usage: null }], /usage/],
-  "a usage without outputTokens": [[{ type: "message_done", message, usage: { inputTokens: 1 } }], /outputTokens|usage/],
-  "a usage of strings": [[{ type: "message_done", message, usage: { inputTokens: "1", outputTokens: "1" } }], /inputTokens|usage/],
-  "a usage of NaN": [[{ type: "message_done", message, usage: { inputTokens: NaN, outputTokens: 1 } }], /inputTokens|usage/],
-  "a negative usage": [[{ type: "message_done", message, usage: { inputTokens: 1, outputTokens: -1 } }], /outputTokens|usage/],
+  "a usage without outputTokens": [
+    [{ type: "message_done", message, usage: { inputTokens: 1 } }],
+    /outputTokens|usage/,
+  ],
+  "a usage of strings": [
+    [{ type: "message_done", message, usage: { inputTokens: "1", outputTokens: "1" } }],
+    /inputTokens|usage/,
+  ],
+  "a usage of NaN": [
+    [{ type: "message_done", message, usage: { inputTokens: NaN, outputTokens: 1 } }],
+    /inputTokens|usage/,
+  ],
+  "a negative usage": [
+    [{ type: "message_done", message, usage: { inputTokens: 1, outputTokens: -1 } }],
+    /outputTokens|usage/,
+  ],
   "an unknown stop reason": [[{ ...done, stopReason: "bored" }], /bored|stopReason/],
 };
 
@@ -55,7 +70,10 @@ const STREAMS = {
 function onceBad(stream) {
   let calls = 0;
   const fine = scriptedModel([{ text: "fine" }]);
-  return { id: "bad", stream: (request, signal) => ((calls += 1) === 1 ? stream(request, signal) : fine.stream(request, signal)) };
+  return {
+    id: "bad",
+    stream: (request, signal) => ((calls += 1) === 1 ? stream(request, signal) : fine.stream(request, signal)),
+  };
 }
 
 async function assertRefused(t, stream, pattern) {
@@ -65,7 +83,10 @@ async function assertRefused(t, stream, pattern) {
   assert.ok(error instanceof ProviderError, `a ProviderError, not ${error?.name}: ${error?.message}`);
   assert.ok(error instanceof AgentError);
   assert.match(error.message, pattern);
-  assert.deepEqual(fired.map((event) => [event.event, event.status]), [["run:end", "failed"]]);
+  assert.deepEqual(
+    fired.map((event) => [event.event, event.status]),
+    [["run:end", "failed"]],
+  );
   const result = await within(agent.send("again"), "the next send()");
   assert.equal(result.text, "fine");
   assertConversation(result.messages);
@@ -73,12 +94,22 @@ async function assertRefused(t, stream, pattern) {
 
 for (const [name, [chunks, pattern]] of Object.entries(STREAMS)) {
   test(`a stream with ${name} is a ProviderError that says so`, async (t) => {
-    await assertRefused(t, async function* stream() { yield* chunks; }, pattern);
+    await assertRefused(
+      t,
+      async function* stream() {
+        yield* chunks;
+      },
+      pattern,
+    );
   });
 }
 
 const NOT_STREAMS = {
-  "undefined": undefined, "null": null, "a number": 5, "an object": {}, "a promise": Promise.resolve(5),
+  undefined: undefined,
+  null: null,
+  "a number": 5,
+  "an object": {},
+  "a promise": Promise.resolve(5),
   "a function": () => {},
 };
 for (const [name, value] of Object.entries(NOT_STREAMS)) {
@@ -94,12 +125,20 @@ test("an iterator that is none is a ProviderError", async (t) => {
 
 test("an iterator result that is no object is a ProviderError", async (t) => {
   for (const value of [undefined, null, 5]) {
-    await assertRefused(t, () => ({ [Symbol.asyncIterator]: () => ({ next: async () => value }) }), /stream|iterator|result|chunk|object/);
+    await assertRefused(
+      t,
+      () => ({ [Symbol.asyncIterator]: () => ({ next: async () => value }) }),
+      /stream|iterator|result|chunk|object/,
+    );
   }
 });
 
 test("a malformed stream ends run() with a fatal error event and a throw", async (t) => {
-  const agent = agentFor(t, { model: onceBad(async function* stream() { yield delta; }) });
+  const agent = agentFor(t, {
+    model: onceBad(async function* stream() {
+      yield delta;
+    }),
+  });
   const { events, error } = await collectUntilError(agent.run("hi"));
   assert.ok(error instanceof ProviderError);
   assert.equal(events.at(-1).type, "error");
@@ -110,15 +149,26 @@ test("a malformed stream ends run() with a fatal error event and a throw", async
 test("calls of a refused message are not run", async (t) => {
   let ran = 0;
   const agent = agentFor(t, {
-    model: onceBad(async function* stream() { yield doneWith([toolCall("a")]); yield delta; }),
-    tools: [plainTool("echo", () => { ran += 1; return "x"; })],
+    model: onceBad(async function* stream() {
+      yield doneWith([toolCall("a")]);
+      yield delta;
+    }),
+    tools: [
+      plainTool("echo", () => {
+        ran += 1;
+        return "x";
+      }),
+    ],
   });
   await assert.rejects(agent.send("hi"), ProviderError);
   assert.equal(ran, 0);
 });
 
 test("a stream that refuses to end after message_done is not waited for without end when aborted", async (t) => {
-  const model = onceBad(async function* stream() { yield done; await new Promise(() => {}); });
+  const model = onceBad(async function* stream() {
+    yield done;
+    await new Promise(() => {});
+  });
   const agent = agentFor(t, { model });
   const controller = new AbortController();
   const sent = agent.send("hi", { signal: controller.signal });
@@ -128,8 +178,18 @@ test("a stream that refuses to end after message_done is not waited for without 
 });
 
 test("a chunk with a getter that throws fails the run, and the session lives on", async (t) => {
-  const hostile = { type: "message_done", usage, get message() { throw new Error("mine"); } };
-  const agent = agentFor(t, { model: onceBad(async function* stream() { yield hostile; }) });
+  const hostile = {
+    type: "message_done",
+    usage,
+    get message() {
+      throw new Error("mine");
+    },
+  };
+  const agent = agentFor(t, {
+    model: onceBad(async function* stream() {
+      yield hostile;
+    }),
+  });
   await assert.rejects(agent.send("hi"), (error) => error instanceof Error);
   assert.equal((await agent.send("again")).text, "fine");
 });

@@ -9,36 +9,70 @@ const FAILURES = {
   "a TypeError": new TypeError("bad"),
   "a frozen Error": Object.freeze(new Error("frozen")),
   "an Error with a status": Object.assign(new Error("busy"), { status: 529, code: "overloaded" }),
-  "an Error whose message throws": Object.defineProperty(new Error("x"), "message", { get() { throw new Error("no message"); } }),
-  "a proxy that throws at every touch": new Proxy({}, new Proxy({}, { get() { return () => { throw new Error("touched"); }; } })),
+  "an Error whose message throws": Object.defineProperty(new Error("x"), "message", {
+    get() {
+      throw new Error("no message");
+    },
+  }),
+  "a proxy that throws at every touch": new Proxy(
+    {},
+    new Proxy(
+      {},
+      {
+        get() {
+          return () => {
+            throw new Error("touched");
+          };
+        },
+      },
+    ),
+  ),
   "an object without a prototype": Object.assign(Object.create(null), { message: "bare" }),
   "a string": "just text",
   "a number": 42,
   "a symbol": Symbol("odd"),
-  "null": null,
-  "undefined": undefined,
-  "false": false,
+  null: null,
+  undefined: undefined,
+  false: false,
   "a DOMException named AbortError, though nothing was aborted": new DOMException("own idea", "AbortError"),
 };
 
 /** Where a provider can fail: a function of the thrown value that makes its stream(). */
 const PLACES = {
-  "by throwing from stream()": (value) => () => { throw value; },
-  "by rejecting its first next()": (value) => () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(value) }) }),
-  "by throwing from its first next()": (value) => () => ({ [Symbol.asyncIterator]: () => ({ next() { throw value; } }) }),
-  "by throwing from its async iterator": (value) => () => ({ [Symbol.asyncIterator]() { throw value; } }),
-  "in mid-stream": (value) => async function* stream() {
-    yield { type: "text_delta", text: "par" };
-    await null;
+  "by throwing from stream()": (value) => () => {
     throw value;
   },
+  "by rejecting its first next()": (value) => () => ({
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(value) }),
+  }),
+  "by throwing from its first next()": (value) => () => ({
+    [Symbol.asyncIterator]: () => ({
+      next() {
+        throw value;
+      },
+    }),
+  }),
+  "by throwing from its async iterator": (value) => () => ({
+    [Symbol.asyncIterator]() {
+      throw value;
+    },
+  }),
+  "in mid-stream": (value) =>
+    async function* stream() {
+      yield { type: "text_delta", text: "par" };
+      await null;
+      throw value;
+    },
 };
 
 /** A model that fails in one place and then is fine. */
 function failingOnce(stream) {
   let calls = 0;
   const fine = scriptedModel([{ text: "fine" }]);
-  return { id: "failing", stream: (request, signal) => ((calls += 1) === 1 ? stream(request, signal) : fine.stream(request, signal)) };
+  return {
+    id: "failing",
+    stream: (request, signal) => ((calls += 1) === 1 ? stream(request, signal) : fine.stream(request, signal)),
+  };
 }
 
 for (const [place, make] of Object.entries(PLACES)) {
@@ -63,13 +97,20 @@ for (const [place, make] of Object.entries(PLACES)) {
     assert.match(last.error.message, /down/);
     assert.equal(eventsOf(outcome.events, "error").length, 1);
     assert.equal(eventsOf(outcome.events, "done").length, 0);
-    assert.deepEqual(fired.map(({ status, error, result }) => [status, error.message, result]), [["failed", "down", undefined]]);
+    assert.deepEqual(
+      fired.map(({ status, error, result }) => [status, error.message, result]),
+      [["failed", "down", undefined]],
+    );
   });
 }
 
 test("run() throws a value that is no Error as it is, and the error event still holds an Error", async (t) => {
   for (const value of ["just text", undefined, null, 42]) {
-    const agent = agentFor(t, { model: failingOnce(() => { throw value; }) });
+    const agent = agentFor(t, {
+      model: failingOnce(() => {
+        throw value;
+      }),
+    });
     const outcome = await collectUntilError(agent.run("hi"));
     assert.ok("error" in outcome);
     assert.ok(Object.is(outcome.error, value));
@@ -91,7 +132,10 @@ test("what was said before a failure is heard, and half a message is not stored"
   const model = scriptedModel([{ deltas: ["half ", "said"], error: new Error("down") }, { text: "fine" }]);
   const agent = agentFor(t, { model });
   const { events } = await collectUntilError(agent.run("first"));
-  assert.deepEqual(eventsOf(events, "text_delta").map((event) => event.text), ["half ", "said"]);
+  assert.deepEqual(
+    eventsOf(events, "text_delta").map((event) => event.text),
+    ["half ", "said"],
+  );
   const result = await agent.send("second");
   assert.doesNotMatch(JSON.stringify(result.messages), /half/);
   assert.match(JSON.stringify(result.messages), /first.*second/s);
@@ -136,7 +180,13 @@ test("an error that a provider throws because of its own abort of the caller's s
 });
 
 test("a provider's return() that rejects or never settles does not matter", async (t) => {
-  for (const ending of [() => Promise.reject(new Error("return failed")), () => new Promise(() => {}), () => { throw new Error("return threw"); }]) {
+  for (const ending of [
+    () => Promise.reject(new Error("return failed")),
+    () => new Promise(() => {}),
+    () => {
+      throw new Error("return threw");
+    },
+  ]) {
     const model = failingOnce(() => ({
       [Symbol.asyncIterator]: () => ({
         next: async () => ({ done: false, value: { type: "text_delta", text: "x" } }),

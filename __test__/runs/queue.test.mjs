@@ -10,11 +10,13 @@ function gatedModel() {
   const started = [];
   const gates = new Map();
   const gate = (name) => gates.get(name) ?? gates.set(name, deferred()).get(name);
-  const model = scriptedModel([(request) => {
-    const name = textOf(request.messages.at(-1));
-    started.push(name);
-    return { text: `answer ${name}`, wait: gate(name).promise };
-  }]);
+  const model = scriptedModel([
+    (request) => {
+      const name = textOf(request.messages.at(-1));
+      started.push(name);
+      return { text: `answer ${name}`, wait: gate(name).promise };
+    },
+  ]);
   return { model, started, release: (name) => gate(name).resolve() };
 }
 
@@ -87,6 +89,43 @@ test("send() starts at once, without being awaited", async (t) => {
   await sent;
 });
 
+test("a run that was pulled once and then forgotten goes on to its end and frees its session", async (t) => {
+  const model = scriptedModel([{ deltas: ["a", "b"] }, { text: "next" }]);
+  const agent = agentFor(t, { model });
+  await agent.run("forgotten").next();
+  const result = await within(agent.send("hi"), "send() behind a forgotten run");
+  assert.deepEqual(result.messages.map(textOf), ["forgotten", "ab", "hi", "next"]);
+});
+
+test("the events of a run that ended before anybody pulled them are all still there, then its result", async (t) => {
+  const agent = agentFor(t, { model: [{ deltas: ["a", "b"] }] });
+  const generator = agent.run("hi");
+  const events = [(await generator.next()).value.type];
+  await agent.awaitIdle();
+  let last;
+  for (last = await generator.next(); !last.done; last = await generator.next()) events.push(last.value.type);
+  assert.deepEqual(events, [
+    "turn_start",
+    "model_call_start",
+    "text_delta",
+    "text_delta",
+    "model_call_end",
+    "message",
+    "turn_end",
+    "done",
+  ]);
+  assert.equal(last.value.text, "ab");
+});
+
+test("the error of a run that failed before anybody pulled it is thrown when somebody does", async (t) => {
+  const failure = new Error("down");
+  const agent = agentFor(t, { model: [{ error: failure }] });
+  const generator = agent.run("hi");
+  await generator.next();
+  await agent.awaitIdle();
+  await assert.rejects(collect(generator), (error) => error === failure);
+});
+
 test("a failed run lets the next one of its session begin", async (t) => {
   const failure = new Error("down");
   const agent = agentFor(t, { model: [{ error: failure }, { text: "up" }] });
@@ -135,6 +174,9 @@ test("40 runs queued on one session and 40 sessions at once all settle", async (
   const queued = Array.from({ length: 40 }, (_, index) => agent.send(`q${index}`));
   const apart = Array.from({ length: 40 }, (_, index) => agent.send(`s${index}`, { sessionId: `s${index}` }));
   const results = await within(Promise.all([...queued, ...apart]), "80 runs");
-  assert.deepEqual(results.slice(0, 40).map((result) => result.messages.length), queued.map((_, index) => (index + 1) * 2));
+  assert.deepEqual(
+    results.slice(0, 40).map((result) => result.messages.length),
+    queued.map((_, index) => (index + 1) * 2),
+  );
   assert.ok(results.slice(40).every((result) => result.messages.length === 2));
 });

@@ -20,12 +20,16 @@ export function eventsOf(events, type) {
 /** The text of a message, whether it was written as a string or as blocks. */
 export function textOf(message) {
   if (typeof message.content === "string") return message.content;
-  return message.content.filter((block) => block.type === "text").map((block) => block.text).join("");
+  return message.content
+    .filter((block) => block.type === "text")
+    .map((block) => block.text)
+    .join("");
 }
 
 /** The blocks of a type in all messages, in order. */
 export function blocksOf(messages, type) {
-  return messages.flatMap((message) => (Array.isArray(message.content) ? message.content : []))
+  return messages
+    .flatMap((message) => (Array.isArray(message.content) ? message.content : []))
     .filter((block) => block.type === type);
 }
 

@@ -11,7 +11,10 @@ test("the system prompt is in request.system, and messages are the conversation 
   await agentFor(t, { model, system: "be brief" }).send("hi");
   const [request] = model.requests;
   assert.equal(request.system, "be brief");
-  assert.deepEqual(request.messages.map((message) => message.role), ["user"]);
+  assert.deepEqual(
+    request.messages.map((message) => message.role),
+    ["user"],
+  );
   assert.equal(textOf(request.messages[0]), "hi");
 });
 
@@ -25,12 +28,22 @@ test("the request names the model: its id, or modelName", async (t) => {
   const model = scriptedModel([{ text: "ok" }], { id: "the-id" });
   await agentFor(t, { model }).send("hi");
   await agentFor(t, { model, modelName: "the-name" }).send("hi");
-  assert.deepEqual(model.requests.map((request) => request.model), ["the-id", "the-name"]);
+  assert.deepEqual(
+    model.requests.map((request) => request.model),
+    ["the-id", "the-name"],
+  );
 });
 
 test("sampling options reach the request as they were given", async (t) => {
   const model = scriptedModel([{ text: "ok" }]);
-  const options = { maxTokens: 77, temperature: 0.25, topP: 0.5, seed: 9, reasoningEffort: "low", toolChoice: { tool: "echo" } };
+  const options = {
+    maxTokens: 77,
+    temperature: 0.25,
+    topP: 0.5,
+    seed: 9,
+    reasoningEffort: "low",
+    toolChoice: { tool: "echo" },
+  };
   await agentFor(t, { model, tools: [plainTool("echo", () => "x")], ...options }).send("hi");
   const [request] = model.requests;
   for (const [name, value] of Object.entries(options)) assert.deepEqual(request[name], value, name);
@@ -80,7 +93,13 @@ test("the results of a turn are one user message of tool_result blocks in call o
   const ended = [];
   const agent = agentFor(t, {
     model,
-    tools: [plainTool("wait", async (_, { call: { id } }) => { await gates[id].promise; ended.push(id); return `r-${id}`; })],
+    tools: [
+      plainTool("wait", async (_, { call: { id } }) => {
+        await gates[id].promise;
+        ended.push(id);
+        return `r-${id}`;
+      }),
+    ],
   });
   const sent = agent.send("hi");
   for (const id of ["b", "c", "a"]) {
@@ -90,18 +109,32 @@ test("the results of a turn are one user message of tool_result blocks in call o
   const result = await sent;
   assert.deepEqual(ended, ["b", "c", "a"]);
   const { messages } = model.requests[1];
-  assert.deepEqual(messages.map((message) => message.role), ["user", "assistant", "user"]);
-  assert.deepEqual(messages[2].content.map(({ type, id, content }) => ({ type, id, content })), [
-    { type: "tool_result", id: "a", content: "r-a" },
-    { type: "tool_result", id: "b", content: "r-b" },
-    { type: "tool_result", id: "c", content: "r-c" },
-  ]);
+  assert.deepEqual(
+    messages.map((message) => message.role),
+    ["user", "assistant", "user"],
+  );
+  assert.deepEqual(
+    messages[2].content.map(({ type, id, content }) => ({ type, id, content })),
+    [
+      { type: "tool_result", id: "a", content: "r-a" },
+      { type: "tool_result", id: "b", content: "r-b" },
+      { type: "tool_result", id: "c", content: "r-c" },
+    ],
+  );
   assert.deepEqual(result.messages[2], messages[2]);
 });
 
 test("a failed result is marked as one in the request", async (t) => {
   const model = scriptedModel([{ calls: [call("a", "bad"), call("b", "good")] }, { text: "end" }]);
-  await agentFor(t, { model, tools: [plainTool("bad", () => { throw new Error("no"); }), plainTool("good", () => "yes")] }).send("hi");
+  await agentFor(t, {
+    model,
+    tools: [
+      plainTool("bad", () => {
+        throw new Error("no");
+      }),
+      plainTool("good", () => "yes"),
+    ],
+  }).send("hi");
   const [bad, good] = blocksOf(model.requests[1].messages, "tool_result");
   assert.equal(bad.isError, true);
   assert.notEqual(good.isError, true);
@@ -112,9 +145,14 @@ test("the conversation grows from send to send", async (t) => {
   const agent = agentFor(t, { model });
   await agent.send("first");
   await agent.send("second");
-  assert.deepEqual(model.requests[1].messages.map((message) => [message.role, textOf(message)]), [
-    ["user", "first"], ["assistant", "one"], ["user", "second"],
-  ]);
+  assert.deepEqual(
+    model.requests[1].messages.map((message) => [message.role, textOf(message)]),
+    [
+      ["user", "first"],
+      ["assistant", "one"],
+      ["user", "second"],
+    ],
+  );
 });
 
 test("input may be messages, which join the conversation in order", async (t) => {
@@ -127,7 +165,14 @@ test("input may be messages, which join the conversation in order", async (t) =>
     { role: "user", content: [{ type: "text", text: "look" }, image] },
   ]);
   const { messages } = model.requests[0];
-  assert.deepEqual(messages.map((message) => [message.role, textOf(message)]), [["user", "q"], ["assistant", "a"], ["user", "look"]]);
+  assert.deepEqual(
+    messages.map((message) => [message.role, textOf(message)]),
+    [
+      ["user", "q"],
+      ["assistant", "a"],
+      ["user", "look"],
+    ],
+  );
   assert.deepEqual(messages[2].content[1], image);
 });
 
@@ -162,8 +207,19 @@ test("what a caller does to a result is not seen by the conversation", async (t)
   const model = scriptedModel([{ text: "one" }, { text: "two" }]);
   const agent = agentFor(t, { model });
   const result = await agent.send("first");
-  for (const attempt of [() => { result.messages.length = 0; }, () => { result.messages[0].content = "forged"; }]) {
-    try { attempt(); } catch { /* frozen is as good as copied */ }
+  for (const attempt of [
+    () => {
+      result.messages.length = 0;
+    },
+    () => {
+      result.messages[0].content = "forged";
+    },
+  ]) {
+    try {
+      attempt();
+    } catch {
+      /* frozen is as good as copied */
+    }
   }
   await agent.send("second");
   assert.deepEqual(model.requests[1].messages.map(textOf), ["first", "one", "second"]);
@@ -189,7 +245,7 @@ test("what a provider does to a message after yielding it is not seen", async (t
 });
 
 test("native blocks and unknown fields of a provider come back to it as they were", async (t) => {
-  const native = { type: "native", provider: "acme", data: { nested: [1, null, { "é": "\u2028" }], big: 1e21 } };
+  const native = { type: "native", provider: "acme", data: { nested: [1, null, { é: "\u2028" }], big: 1e21 } };
   const model = scriptedModel([{ content: [native, { type: "text", text: "x" }] }, { text: "end" }]);
   const agent = agentFor(t, { model });
   await agent.send("one");
@@ -198,7 +254,7 @@ test("native blocks and unknown fields of a provider come back to it as they wer
 });
 
 test("text of every kind survives to the next request: emoji, lone surrogates, NUL, line separators", async (t) => {
-  const odd = "\u{1F600} \ud800 \u0000 \u2028 \u00e9 \ufeff \"\\";
+  const odd = '\u{1F600} \ud800 \u0000 \u2028 \u00e9 \ufeff "\\';
   const model = scriptedModel([{ text: odd, calls: [call("a", "echo", { odd })] }, { text: "end" }]);
   const agent = agentFor(t, { model, tools: [plainTool("echo", (input) => input.odd)] });
   const result = await agent.send(odd);
@@ -210,16 +266,34 @@ test("text of every kind survives to the next request: emoji, lone surrogates, N
 });
 
 test("a provider may give the calls of different turns the same id", async (t) => {
-  const model = scriptedModel([{ calls: [call("call_0", "echo", { n: 1 })] }, { calls: [call("call_0", "echo", { n: 2 })] }, { text: "end" }]);
+  const model = scriptedModel([
+    { calls: [call("call_0", "echo", { n: 1 })] },
+    { calls: [call("call_0", "echo", { n: 2 })] },
+    { text: "end" },
+  ]);
   const { messages } = await agentFor(t, { model, tools: [plainTool("echo", ({ n }) => `ran ${n}`)] }).send("hi");
-  assert.deepEqual(blocksOf(messages, "tool_result").map((block) => block.content), ["ran 1", "ran 2"]);
+  assert.deepEqual(
+    blocksOf(messages, "tool_result").map((block) => block.content),
+    ["ran 1", "ran 2"],
+  );
 });
 
 test("objects of another realm are messages, options and inputs like any other", async (t) => {
   const foreign = (source) => runInNewContext(`(${source})`);
-  const model = scriptedModel([{ calls: [call("a", "echo", foreign("{ list: [1, { deep: true }] }"))] }, { text: "end" }]);
+  const model = scriptedModel([
+    { calls: [call("a", "echo", foreign("{ list: [1, { deep: true }] }"))] },
+    { text: "end" },
+  ]);
   const seen = [];
-  const agent = agentFor(t, { model, tools: [plainTool("echo", (input) => { seen.push(JSON.stringify(input)); return "x"; })] });
+  const agent = agentFor(t, {
+    model,
+    tools: [
+      plainTool("echo", (input) => {
+        seen.push(JSON.stringify(input));
+        return "x";
+      }),
+    ],
+  });
   await agent.send(foreign('[{ role: "user", content: [{ type: "text", text: "hi" }] }]'), foreign("{ maxTurns: 2 }"));
   assert.deepEqual(seen, ['{"list":[1,{"deep":true}]}']);
   assert.equal(textOf(model.requests[0].messages[0]), "hi");
@@ -231,7 +305,11 @@ test("stream() is called as a method of its provider, with a signal", async (t) 
     #answer = "private";
     async *stream(_, signal) {
       assert.ok(signal instanceof AbortSignal);
-      yield { type: "message_done", message: { role: "assistant", content: [{ type: "text", text: this.#answer }] }, usage: { inputTokens: 1, outputTokens: 1 } };
+      yield {
+        type: "message_done",
+        message: { role: "assistant", content: [{ type: "text", text: this.#answer }] },
+        usage: { inputTokens: 1, outputTokens: 1 },
+      };
     }
   }
   assert.equal((await agentFor(t, { model: new Provider() }).send("hi")).text, "private");

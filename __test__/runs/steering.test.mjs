@@ -8,11 +8,22 @@ import { assertConversation, assertOrder, call, eventsOf, textOf, typesOf } from
 test("a steered message is taken at the start of the next turn, and the model sees it after the results", async (t) => {
   const steer = new SteerController();
   const model = scriptedModel([{ calls: [call("a", "nudge")] }, { text: "end" }]);
-  const agent = agentFor(t, { model, tools: [plainTool("nudge", () => { steer.steer("look left"); return "result"; })] });
+  const agent = agentFor(t, {
+    model,
+    tools: [
+      plainTool("nudge", () => {
+        steer.steer("look left");
+        return "result";
+      }),
+    ],
+  });
   const { events, result } = await collect(agent.run("hi", { steer }));
   const turn = events.slice(events.findIndex((event) => event.type === "turn_start" && event.turn === 2));
   assert.deepEqual(typesOf(turn).slice(0, 3), ["turn_start", "steer", "model_call_start"]);
-  assert.deepEqual(turn[1].messages.map((message) => [message.role, textOf(message)]), [["user", "look left"]]);
+  assert.deepEqual(
+    turn[1].messages.map((message) => [message.role, textOf(message)]),
+    [["user", "look left"]],
+  );
   const sent = JSON.stringify(model.requests[1].messages);
   assert.ok(sent.indexOf("result") < sent.indexOf("look left"), sent);
   assert.match(JSON.stringify(result.messages), /look left/);
@@ -35,7 +46,10 @@ test("several steered messages are taken together, in order", async (t) => {
   steer.steer({ role: "user", content: [{ type: "text", text: "two" }] });
   steer.steer("three");
   const { events } = await collect(agentFor(t).run("hi", { steer }));
-  assert.deepEqual(eventsOf(events, "steer").flatMap((event) => event.messages.map(textOf)), ["one", "two", "three"]);
+  assert.deepEqual(
+    eventsOf(events, "steer").flatMap((event) => event.messages.map(textOf)),
+    ["one", "two", "three"],
+  );
 });
 
 test("a run without steered messages has no steer event", async (t) => {
@@ -53,8 +67,14 @@ test("a follow-up continues the run that would have stopped", async (t) => {
   assert.equal(result.text, "second");
   assert.deepEqual(result.messages.map(textOf), ["hi", "first", "and then?", "second"]);
   assert.equal(eventsOf(events, "done").length, 1);
-  assert.deepEqual(eventsOf(events, "turn_start").map((event) => event.turn), [1, 2]);
-  assert.deepEqual(fired.map((event) => event.event), ["run:start", "run:end"]);
+  assert.deepEqual(
+    eventsOf(events, "turn_start").map((event) => event.turn),
+    [1, 2],
+  );
+  assert.deepEqual(
+    fired.map((event) => event.event),
+    ["run:start", "run:end"],
+  );
 });
 
 test("a follow-up waits until the calls are done", async (t) => {
@@ -79,13 +99,24 @@ test("follow-ups reach the conversation in the order in which they were given", 
 
 test("a follow-up given during the last model call is taken", async (t) => {
   const steer = new SteerController();
-  const model = scriptedModel([() => { steer.followUp("more"); return { text: "first" }; }, { text: "second" }]);
+  const model = scriptedModel([
+    () => {
+      steer.followUp("more");
+      return { text: "first" };
+    },
+    { text: "second" },
+  ]);
   assert.equal((await agentFor(t, { model }).send("hi", { steer })).text, "second");
 });
 
 test("follow-ups count against maxTurns", async (t) => {
   const steer = new SteerController();
-  const model = scriptedModel([() => { steer.followUp("more"); return { text: "again" }; }]);
+  const model = scriptedModel([
+    () => {
+      steer.followUp("more");
+      return { text: "again" };
+    },
+  ]);
   const result = await agentFor(t, { model, maxTurns: 3 }).send("hi", { steer });
   assert.equal(result.stopReason, "max_turns");
   assert.equal(model.requests.length, 3);
@@ -119,7 +150,11 @@ test("what a caller does to a steered message afterwards is not seen", async (t)
   const given = { role: "user", content: [{ type: "text", text: "true" }] };
   steer.steer(given);
   const result = await agentFor(t).send("hi", { steer });
-  try { given.content[0].text = "forged"; } catch { /* frozen is as good as copied */ }
+  try {
+    given.content[0].text = "forged";
+  } catch {
+    /* frozen is as good as copied */
+  }
   assert.match(JSON.stringify(result.messages), /true/);
 });
 
@@ -132,5 +167,8 @@ test("steer() and followUp() refuse what is neither text nor a message", () => {
 });
 
 test("a steer option that is no SteerController is refused by name", async (t) => {
-  await assert.rejects(async () => agentFor(t).send("hi", { steer: {} }), (error) => /steer/i.test(error.message));
+  await assert.rejects(
+    async () => agentFor(t).send("hi", { steer: {} }),
+    (error) => /steer/i.test(error.message),
+  );
 });

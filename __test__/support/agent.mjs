@@ -36,7 +36,9 @@ export function agentFor(t, config = {}) {
   mkdirSync(home);
   const { model = [{ text: "ok" }], ...rest } = config;
   const agent = createLiteAgent({
-    workdir, home, ...rest,
+    workdir,
+    home,
+    ...rest,
     model: Array.isArray(model) ? scriptedModel(model) : model,
   });
   t.after(async () => {
@@ -81,7 +83,10 @@ export function plainTool(name, execute, options) {
 }
 
 /** Every hook event of `agent`, in the order in which they fired. */
-export function recordHooks(agent, names = ["run:start", "run:end", "tool:start", "tool:end", "compact:start", "compact:end"]) {
+export function recordHooks(
+  agent,
+  names = ["run:start", "run:end", "tool:start", "tool:end", "compact:start", "compact:end"],
+) {
   const fired = [];
   for (const name of names) agent.hook(name, (event) => void fired.push(event));
   return fired;

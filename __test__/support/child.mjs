@@ -32,7 +32,10 @@ export function runChild(script, { flags = ["--unhandled-rejections=strict"], en
 }
 
 /** Runs a file in the same way, without the prelude. */
-export function runFile(file, { flags = ["--unhandled-rejections=strict"], env = {}, limitMs = 60_000, arguments: given = [] } = {}) {
+export function runFile(
+  file,
+  { flags = ["--unhandled-rejections=strict"], env = {}, limitMs = 60_000, arguments: given = [] } = {},
+) {
   return runNode([...flags, file instanceof URL ? fileURLToPath(file) : file, ...given], { env, limitMs });
 }
 
@@ -44,8 +47,12 @@ function runNode(argv, { env, limitMs }) {
     let stdout = "";
     let stderr = "";
     let overdue = false;
-    child.stdout.setEncoding("utf8").on("data", (text) => { stdout += text; });
-    child.stderr.setEncoding("utf8").on("data", (text) => { stderr += text; });
+    child.stdout.setEncoding("utf8").on("data", (text) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      stderr += text;
+    });
     const timer = setTimeout(() => {
       overdue = true;
       child.kill("SIGKILL");

@@ -48,7 +48,9 @@ export function scriptedModel(turns, { onRequest, honoursAbort = true, id = "scr
         if (turn.wait) await Promise.race([turn.wait, guard.promise]);
         if (turn.delayMs !== undefined) {
           let timer;
-          const delay = new Promise((resolve) => { timer = setTimeout(resolve, turn.delayMs); });
+          const delay = new Promise((resolve) => {
+            timer = setTimeout(resolve, turn.delayMs);
+          });
           try {
             await Promise.race([delay, guard.promise]);
           } finally {

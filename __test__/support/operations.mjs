@@ -21,6 +21,7 @@ export const attempt = async (operation, agent) => operations[operation](agent);
 export async function outcome(promise) {
   return within(promise, "the operation", 5_000).then(
     () => "allowed",
-    (error) => (error instanceof ReentrancyError ? "refused" : /not settled within/.test(error.message) ? "hangs" : "allowed"),
+    (error) =>
+      error instanceof ReentrancyError ? "refused" : /not settled within/.test(error.message) ? "hangs" : "allowed",
   );
 }

@@ -6,6 +6,7 @@ import { mkdtempSync, mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLiteAgent, assertWellFormed, ReentrancyError, ClosedError, tool } from "../../index.js";
+import { chance, expectation, pick, planRun, upTo } from "./stress-plan.mjs";
 import { block, pause } from "./waiting.mjs";
 
 const [seed, runs] = process.argv.slice(2).map(Number);
@@ -21,62 +22,9 @@ process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 
 const violations = [];
 const outcomes = {};
-const violate = (text) => { if (violations.length < 40) violations.push(text); };
-
-// -- choices ----------------------------------------------------------------------------------------------------------
-
-/** A number from 0 to 1 (without) that depends on the seed and these words alone. */
-function chance(...words) {
-  let hash = 2166136261 ^ seed;
-  for (const character of words.join("|")) hash = Math.imul(hash ^ character.charCodeAt(0), 16777619);
-  hash = Math.imul(hash ^ (hash >>> 15), 2246822507);
-  hash = Math.imul(hash ^ (hash >>> 13), 3266489909);
-  return ((hash ^ (hash >>> 16)) >>> 0) / 2 ** 32;
-}
-const pick = (list, ...words) => list[Math.floor(chance(...words) * list.length)];
-const upTo = (limit, ...words) => Math.floor(chance(...words) * limit);
-
-function planRun(id) {
-  const turns = [];
-  const turnCount = 1 + upTo(4, id, "turns");
-  for (let turn = 0; turn < turnCount; turn += 1) {
-    const last = turn === turnCount - 1;
-    const calls = last ? [] : Array.from({ length: 1 + upTo(4, id, turn, "calls") }, (_, position) => ({
-      id: `${id}-${turn}-${position}`,
-      name: pick(["fine", "slow", "throws", "odd", "fails", "overruns", "deaf", "late", "strict", "missing"], id, turn, position, "tool"),
-      input: { position, note: "n".repeat(upTo(200, id, turn, position, "note")) },
-    }));
-    turns.push({ calls, text: last || chance(id, turn, "text") < 0.5 ? `words of ${id}` : "", delayMs: upTo(4, id, turn, "delay") });
-  }
-  const plan = { id, turns, maxTurns: chance(id, "maxTurns") < 0.2 ? 1 + upTo(3, id, "maxTurns of") : 50 };
-  const trouble = pick(["none", "none", "none", "provider", "provider", "middleware"], id, "trouble");
-  if (trouble === "provider") {
-    plan.providerBreaks = { turn: upTo(turnCount, id, "breaks at"), how: pick(["first", "deltas", "end", "string", "null"], id, "breaks how") };
-    plan.thrown = { string: "broken by plan", null: null }[plan.providerBreaks.how];
-    if (plan.thrown === undefined) plan.thrown = new Error(`the provider broke in ${id}`);
-  }
-  if (trouble === "middleware") {
-    plan.middlewareBreaks = pick(["beforeAgent", "beforeModel", "afterAgent"], id, "middleware");
-    plan.thrown = new Error(`the middleware broke in ${id}`);
-  }
-  plan.how = pick(["send", "send", "run", "run", "break", "throw"], id, "how");
-  plan.stopAt = upTo(25, id, "stop at");
-  plan.abort = pick(["none", "none", "none", "already", "timer", "hook", "tool", "model"], id, "abort");
-  plan.abortMs = upTo(12, id, "abort after");
-  plan.controller = new AbortController();
-  plan.stops = plan.abort !== "none" || plan.how === "break" || plan.how === "throw";
-  return plan;
-}
-
-/** The status and error of a run that nobody stops. */
-function expectation({ turns, maxTurns, providerBreaks, middlewareBreaks }) {
-  if (middlewareBreaks === "beforeAgent" || middlewareBreaks === "beforeModel") return "failed";
-  for (let turn = 0; ; turn += 1) {
-    if (providerBreaks?.turn === turn) return "failed";
-    const over = turns[turn].calls.length === 0 ? "completed" : turn + 1 === maxTurns ? "max_turns" : undefined;
-    if (over) return middlewareBreaks === "afterAgent" ? "failed" : over;
-  }
-}
+const violate = (text) => {
+  if (violations.length < 40) violations.push(text);
+};
 
 // -- an agent whose parts follow the plans of its runs -------------------------------------------------------------------
 
@@ -85,7 +33,9 @@ function makeAgent(name) {
   const fired = [];
   const planOf = (messages) => {
     for (let position = messages.length - 1; position >= 0; position -= 1) {
-      const found = messages[position].role === "user" && [...JSON.stringify(messages[position].content).matchAll(/prompt of (\w+)/g)].at(-1);
+      const found =
+        messages[position].role === "user" &&
+        [...JSON.stringify(messages[position].content).matchAll(/prompt of (\w+)/g)].at(-1);
       if (found) return plans.get(found[1]);
     }
     throw new Error("a request without its prompt");
@@ -105,7 +55,8 @@ function makeAgent(name) {
       const position = plan.requests - 1;
       const turn = plan.turns[position] ?? { calls: [], text: "more" };
       const breaks = plan.providerBreaks?.turn === position ? plan.providerBreaks.how : undefined;
-      if (plan.abort === "model" && position === plan.abortMs % plan.turns.length) plan.controller.abort(new Error("aborted by the model"));
+      if (plan.abort === "model" && position === plan.abortMs % plan.turns.length)
+        plan.controller.abort(new Error("aborted by the model"));
       if (breaks === "first" || breaks === "string" || breaks === "null") throw plan.thrown;
       if (turn.delayMs) await pause(turn.delayMs);
       // Some models heed their signal, some do not.
@@ -119,44 +70,86 @@ function makeAgent(name) {
         ...(turn.text ? [{ type: "text", text: turn.text }] : []),
         ...turn.calls.map((call) => ({ type: "tool_call", ...call })),
       ];
-      yield { type: "message_done", message: { role: "assistant", content }, usage: { inputTokens: 3, outputTokens: 2 }, stopReason: turn.calls.length ? "tool_use" : "stop" };
+      yield {
+        type: "message_done",
+        message: { role: "assistant", content },
+        usage: { inputTokens: 3, outputTokens: 2 },
+        stopReason: turn.calls.length ? "tool_use" : "stop",
+      };
     },
   };
 
   const planOfCall = ({ id }) => plans.get(id.split("-")[0]);
-  const make = (toolName, execute, options, schema = { type: "object" }) => tool(toolName, toolName, schema, (input, context) => {
-    const plan = planOfCall(context.call);
-    if (plan.abort === "tool") plan.controller.abort();
-    return execute(input, context);
-  }, options);
-  const heedful = ({ signal }, durationMs) => new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, durationMs, "done");
-    signal.addEventListener("abort", () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
-  });
+  const make = (toolName, execute, options, schema = { type: "object" }) =>
+    tool(
+      toolName,
+      toolName,
+      schema,
+      (input, context) => {
+        const plan = planOfCall(context.call);
+        if (plan.abort === "tool") plan.controller.abort();
+        return execute(input, context);
+      },
+      options,
+    );
+  const heedful = ({ signal }, durationMs) =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(resolve, durationMs, "done");
+      signal.addEventListener(
+        "abort",
+        () => {
+          clearTimeout(timer);
+          reject(signal.reason);
+        },
+        { once: true },
+      );
+    });
   const tools = [
     make("fine", () => "fine"),
     make("slow", (_, context) => heedful(context, upTo(6, context.call.id, "slow"))),
-    make("throws", () => { throw new TypeError("the tool broke"); }),
-    make("odd", (_, { call }) => { throw pick([undefined, null, Symbol("odd"), "text", Object.freeze({})], call.id, "odd"); }),
+    make("throws", () => {
+      throw new TypeError("the tool broke");
+    }),
+    make("odd", (_, { call }) => {
+      throw pick([undefined, null, Symbol("odd"), "text", Object.freeze({})], call.id, "odd");
+    }),
     make("fails", async () => ({ content: "it failed", isError: true })),
     make("overruns", () => new Promise(() => {}), { timeoutMs: 4 }),
     make("deaf", () => pause(AFTERMATH_MS / 4).then(() => "deaf")),
-    make("late", () => pause(AFTERMATH_MS / 4).then(() => { throw new Error("late"); }), { timeoutMs: 3 }),
+    make(
+      "late",
+      () =>
+        pause(AFTERMATH_MS / 4).then(() => {
+          throw new Error("late");
+        }),
+      { timeoutMs: 3 },
+    ),
     make("strict", () => "never", {}, { type: "object", required: ["absent"] }),
   ];
 
-  const breakIf = (step) => ({ messages }) => {
-    const plan = planOf(messages);
-    if (plan?.middlewareBreaks === step) throw plan.thrown;
-  };
+  const breakIf =
+    (step) =>
+    ({ messages }) => {
+      const plan = planOf(messages);
+      if (plan?.middlewareBreaks === step) throw plan.thrown;
+    };
   const agent = createLiteAgent({
-    model, tools, workdir: folder, home: join(folder, "home"),
+    model,
+    tools,
+    workdir: folder,
+    home: join(folder, "home"),
     maxParallelTools: 1 + upTo(4, name, "parallel"),
-    use: [{
-      name: "stress",
-      beforeAgent: breakIf("beforeAgent"), beforeModel: breakIf("beforeModel"), afterAgent: breakIf("afterAgent"),
-      async wrapToolCall(_, next) { return next(); },
-    }],
+    use: [
+      {
+        name: "stress",
+        beforeAgent: breakIf("beforeAgent"),
+        beforeModel: breakIf("beforeModel"),
+        afterAgent: breakIf("afterAgent"),
+        async wrapToolCall(_, next) {
+          return next();
+        },
+      },
+    ],
   });
 
   // The first handler of each event records it; what it sees is what is judged.
@@ -170,13 +163,16 @@ function makeAgent(name) {
     });
     for (let handler = 0; handler < 3; handler += 1) {
       const timeoutMs = [2_000, 2, 4][handler];
-      agent.hook(event, (given, { signal }) => misbehave({ agent, plans, given, signal, event, handler, timeoutMs }), { timeoutMs });
+      agent.hook(event, (given, { signal }) => misbehave({ agent, plans, given, signal, event, handler, timeoutMs }), {
+        timeoutMs,
+      });
     }
   }
   agent.subscribe(({ event }) => {
     if (event.type === "diagnostic" && event.code === "hook_failed") {
       outcomes[`hook ${event.hook.reason}`] = (outcomes[`hook ${event.hook.reason}`] ?? 0) + 1;
-      if (!["error", "timeout"].includes(event.hook.reason)) violate(`${name}: hook failed with reason ${event.hook.reason}`);
+      if (!["error", "timeout"].includes(event.hook.reason))
+        violate(`${name}: hook failed with reason ${event.hook.reason}`);
     }
     if (chance(name, event.type, fired.length, "listener") < 0.02) throw new Error("the listener broke");
   });
@@ -184,28 +180,87 @@ function makeAgent(name) {
 }
 
 function misbehave({ agent, plans, given, signal, event, handler, timeoutMs }) {
-  const plan = given.call ? plans.get(given.call.id.split("-")[0]) : [...plans.values()].find(({ runId }) => runId === given.runId);
+  const plan = given.call
+    ? plans.get(given.call.id.split("-")[0])
+    : [...plans.values()].find(({ runId }) => runId === given.runId);
   const key = given.call?.id ?? plan?.id;
-  if (plan?.abort === "hook" && handler === plan.abortMs % 3 && event !== "run:end" && chance(key, event, "aborts") < 0.5) plan.controller.abort("by a hook");
-  const deed = pick(["nothing", "nothing", "nothing", "await", "slow", "throw", "reject", "never", "late", "deaf", "block", "register", "reenter", "write", "odd"], key, event, handler, "deed");
+  if (
+    plan?.abort === "hook" &&
+    handler === plan.abortMs % 3 &&
+    event !== "run:end" &&
+    chance(key, event, "aborts") < 0.5
+  )
+    plan.controller.abort("by a hook");
+  const deed = pick(
+    [
+      "nothing",
+      "nothing",
+      "nothing",
+      "await",
+      "slow",
+      "throw",
+      "reject",
+      "never",
+      "late",
+      "deaf",
+      "block",
+      "register",
+      "reenter",
+      "write",
+      "odd",
+    ],
+    key,
+    event,
+    handler,
+    "deed",
+  );
   switch (deed) {
-    case "await": return Promise.resolve();
-    case "slow": return pause(upTo(3, key, "slow"));
-    case "throw": throw new Error("the hook broke");
-    case "reject": return pause(1).then(() => { throw undefined; });
+    case "await":
+      return Promise.resolve();
+    case "slow":
+      return pause(upTo(3, key, "slow"));
+    case "throw":
+      throw new Error("the hook broke");
+    case "reject":
+      return pause(1).then(() => {
+        throw undefined;
+      });
     // A limit of two seconds is for handlers that end; these do not.
-    case "never": return timeoutMs < 1_000 ? new Promise(() => {}) : undefined;
-    case "late": return timeoutMs < 1_000 ? pause(AFTERMATH_MS / 4).then(() => { throw new Error("late"); }) : undefined;
-    case "deaf": return pause(AFTERMATH_MS / 4);
-    case "block": return block(timeoutMs < 1_000 ? timeoutMs + 1 : 1);
-    case "register": agent.hook("run:start", () => {})(); return undefined;
-    case "reenter": return timeoutMs < 1_000 ? undefined : agent.send("from a hook").then(
-      () => violate("a send inside a hook was let through"),
-      (error) => { if (!(error instanceof ReentrancyError) && !signal.aborted) violate(`a send inside a hook: ${error}`); },
-    );
-    case "write": given.event = "other"; return undefined;
-    case "odd": return { get then() { throw Symbol("odd"); } };
-    default: return undefined;
+    case "never":
+      return timeoutMs < 1_000 ? new Promise(() => {}) : undefined;
+    case "late":
+      return timeoutMs < 1_000
+        ? pause(AFTERMATH_MS / 4).then(() => {
+            throw new Error("late");
+          })
+        : undefined;
+    case "deaf":
+      return pause(AFTERMATH_MS / 4);
+    case "block":
+      return block(timeoutMs < 1_000 ? timeoutMs + 1 : 1);
+    case "register":
+      agent.hook("run:start", () => {})();
+      return undefined;
+    case "reenter":
+      return timeoutMs < 1_000
+        ? undefined
+        : agent.send("from a hook").then(
+            () => violate("a send inside a hook was let through"),
+            (error) => {
+              if (!(error instanceof ReentrancyError) && !signal.aborted) violate(`a send inside a hook: ${error}`);
+            },
+          );
+    case "write":
+      given.event = "other";
+      return undefined;
+    case "odd":
+      return {
+        get then() {
+          throw Symbol("odd");
+        },
+      };
+    default:
+      return undefined;
   }
 }
 
@@ -249,7 +304,8 @@ function judge(plan, outcome, events, closing) {
   const say = (text) => violate(`${plan.id} (${plan.how}, abort ${plan.abort}): ${text}`);
   const starts = events.filter(({ event }) => event === "run:start");
   const ends = events.filter(({ event }) => event === "run:end");
-  if (starts.length > 1 || ends.length !== starts.length) return say(`${starts.length} run:start and ${ends.length} run:end`);
+  if (starts.length > 1 || ends.length !== starts.length)
+    return say(`${starts.length} run:start and ${ends.length} run:end`);
   const open = new Map();
   for (const { event, call } of events) {
     if (event === "tool:start") open.set(call.id, open.has(call.id) ? "twice" : "open");
@@ -259,7 +315,8 @@ function judge(plan, outcome, events, closing) {
   if (outcome.thrown && outcome.error instanceof ClosedError && closing) return undefined;
   if (starts.length === 0) {
     if (!plan.stops && !closing) say("fired nothing");
-    if (outcome.result && outcome.result.stopReason !== "aborted") say(`fired nothing and ended as ${outcome.result.stopReason}`);
+    if (outcome.result && outcome.result.stopReason !== "aborted")
+      say(`fired nothing and ended as ${outcome.result.stopReason}`);
     return undefined;
   }
   if (events.at(-1).event !== "run:end") say(`${events.at(-1).event} after run:end`);
@@ -268,8 +325,10 @@ function judge(plan, outcome, events, closing) {
   const expected = expectation(plan);
   const allowed = plan.stops || closing ? [expected, "cancelled"] : [expected];
   if (!allowed.includes(end.status)) say(`${end.status} where ${allowed.join(" or ")} was due; ${outcome.error ?? ""}`);
-  if (("error" in end) !== (end.status === "failed") && end.status !== "cancelled") say(`${end.status} ${"error" in end ? "with" : "without"} error`);
-  if (("result" in end) !== (end.status !== "failed")) say(`${end.status} ${"result" in end ? "with" : "without"} result`);
+  if ("error" in end !== (end.status === "failed") && end.status !== "cancelled")
+    say(`${end.status} ${"error" in end ? "with" : "without"} error`);
+  if ("result" in end !== (end.status !== "failed"))
+    say(`${end.status} ${"result" in end ? "with" : "without"} result`);
   if (outcome.result) {
     const status = { stop: "completed", aborted: "cancelled", max_turns: "max_turns" }[outcome.result.stopReason];
     if (status !== end.status) say(`resolved with ${outcome.result.stopReason}, run:end says ${end.status}`);
@@ -278,7 +337,8 @@ function judge(plan, outcome, events, closing) {
   }
   if (outcome.thrown) {
     if (end.status !== "failed") say(`threw ${String(outcome.error?.message)}, run:end says ${end.status}`);
-    if (outcome.error !== plan.thrown) say(`threw ${String(outcome.error?.stack ?? outcome.error)} in place of what broke it`);
+    if (outcome.error !== plan.thrown)
+      say(`threw ${String(outcome.error?.stack ?? outcome.error)} in place of what broke it`);
   }
   return undefined;
 }
@@ -312,7 +372,9 @@ async function useAgent(name, count) {
       const plan = { id: `${name}last${session}`, turns: [{ calls: [], text: "still well" }] };
       plans.set(plan.id, plan);
       await agent.send(`prompt of ${plan.id}`, { sessionId: `session-${session}` }).then(
-        ({ text }) => { if (text !== "still well") violate(`${plan.id}: said ${text}`); },
+        ({ text }) => {
+          if (text !== "still well") violate(`${plan.id}: said ${text}`);
+        },
         (error) => violate(`${plan.id}: the session is not usable: ${error}`),
       );
     }
@@ -321,8 +383,11 @@ async function useAgent(name, count) {
   await pause(AFTERMATH_MS);
   const byRun = Map.groupBy?.(fired, ({ runId }) => runId) ?? group(fired);
   const known = new Map([...byRun.values()].map((events) => [promptOf(events), events]));
-  if (known.has(undefined)) violate(`${name}: events of a run without run:start: ${known.get(undefined).map(({ event }) => event)}`);
-  pending.forEach(({ plan }, position) => judge(plan, outcomesOfRuns[position], known.get(plan.id) ?? [], closing !== undefined));
+  if (known.has(undefined))
+    violate(`${name}: events of a run without run:start: ${known.get(undefined).map(({ event }) => event)}`);
+  pending.forEach(({ plan }, position) =>
+    judge(plan, outcomesOfRuns[position], known.get(plan.id) ?? [], closing !== undefined),
+  );
 }
 
 const promptOf = (events) => events.find(({ event }) => event === "run:start")?.input.slice("prompt of ".length);
@@ -353,13 +418,21 @@ async function main() {
   }
   await pause(AFTERMATH_MS);
   const resourcesLeft = process.getActiveResourcesInfo();
-  for (const resource of resourcesBefore) if (resourcesLeft.includes(resource)) resourcesLeft.splice(resourcesLeft.indexOf(resource), 1);
+  for (const resource of resourcesBefore)
+    if (resourcesLeft.includes(resource)) resourcesLeft.splice(resourcesLeft.indexOf(resource), 1);
   const third = Math.max(1, Math.floor(heap.length / 3));
   const mean = (list) => list.reduce((sum, value) => sum + value, 0) / list.length;
-  process.stdout.write(JSON.stringify({
-    seed, runs: made * RUNS_AN_AGENT, violations, outcomes, resourcesLeft,
-    heapFirst: mean(heap.slice(0, third)), heapLast: mean(heap.slice(-third)),
-  }));
+  process.stdout.write(
+    JSON.stringify({
+      seed,
+      runs: made * RUNS_AN_AGENT,
+      violations,
+      outcomes,
+      resourcesLeft,
+      heapFirst: mean(heap.slice(0, third)),
+      heapLast: mean(heap.slice(-third)),
+    }),
+  );
 }
 
 main();

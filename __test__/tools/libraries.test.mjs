@@ -20,8 +20,25 @@ async function installed(t, ...names) {
 /** One good and one bad call of a tool with this schema of `{ path: string, limit: number = 10 }`. */
 async function exercise(t, schema, options) {
   const ran = [];
-  const model = scriptedModel([{ calls: [call("good", "read", { path: "a" }), call("bad", "read", { path: 5 })] }, { text: "end" }]);
-  const agent = agentFor(t, { model, tools: [tool("read", "reads", schema, (input) => { ran.push(input); return "ran"; }, options)] });
+  const model = scriptedModel([
+    { calls: [call("good", "read", { path: "a" }), call("bad", "read", { path: 5 })] },
+    { text: "end" },
+  ]);
+  const agent = agentFor(t, {
+    model,
+    tools: [
+      tool(
+        "read",
+        "reads",
+        schema,
+        (input) => {
+          ran.push(input);
+          return "ran";
+        },
+        options,
+      ),
+    ],
+  });
   const { messages } = await agent.send("hi");
   const { parameters } = model.requests[0].tools[0];
   assert.equal(parameters.type, "object");
@@ -56,6 +73,8 @@ test("a bare valibot schema is a ConfigError that says what helps", async (t) =>
   const modules = await installed(t, "valibot");
   if (!modules) return;
   const [v] = modules;
-  assert.throws(() => agentFor(t, { tools: [tool("read", "reads", v.object({ path: v.string() }), () => "x")] }),
-    (error) => error instanceof ConfigError && /toStandardJsonSchema/.test(error.message));
+  assert.throws(
+    () => agentFor(t, { tools: [tool("read", "reads", v.object({ path: v.string() }), () => "x")] }),
+    (error) => error instanceof ConfigError && /toStandardJsonSchema/.test(error.message),
+  );
 });

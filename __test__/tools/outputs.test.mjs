@@ -24,11 +24,22 @@ const image = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" };
 
 test("a string is the content as it is", async (t) => {
   const { block } = await outcomeOf(t, () => "plain");
-  assert.deepEqual({ ...block, isError: block.isError ?? false }, { type: "tool_result", id: "a", content: "plain", isError: false });
+  assert.deepEqual(
+    { ...block, isError: block.isError ?? false },
+    { type: "tool_result", id: "a", content: "plain", isError: false },
+  );
 });
 
 test("a promise is awaited", async (t) => {
-  assert.equal((await outcomeOf(t, async () => { await null; return "later"; })).block.content, "later");
+  assert.equal(
+    (
+      await outcomeOf(t, async () => {
+        await null;
+        return "later";
+      })
+    ).block.content,
+    "later",
+  );
 });
 
 test("a thenable is awaited", async (t) => {
@@ -60,7 +71,14 @@ test("isError: false and undefined are successes", async (t) => {
 
 test("what a tool does to its content after returning it is not seen", async (t) => {
   const content = [{ type: "text", text: "true" }];
-  const model = scriptedModel([{ calls: [call("a", "keep")] }, () => { content[0].text = "forged"; return { calls: [call("b", "echo")] }; }, { text: "end" }]);
+  const model = scriptedModel([
+    { calls: [call("a", "keep")] },
+    () => {
+      content[0].text = "forged";
+      return { calls: [call("b", "echo")] };
+    },
+    { text: "end" },
+  ]);
   const agent = agentFor(t, { model, tools: [plainTool("keep", () => content), plainTool("echo", () => "x")] });
   const result = await agent.send("hi");
   assert.equal(contentText(resultFor(model.requests[2].messages, "a")), "true");
@@ -77,15 +95,48 @@ test("an empty string and an empty list are results that the next request can ho
 const cyclic = {};
 cyclic.self = cyclic;
 const ODD = {
-  "undefined": undefined, "null": null, "a number": 42, "NaN": NaN, "a boolean": true, "a BigInt": 10n, "a symbol": Symbol("s"),
-  "a function": () => {}, "an object": { some: "value" }, "a cyclic object": cyclic, "a date": new Date(0),
-  "content that is a number": { content: 5 }, "content that is null": { content: null },
-  "a list of strings": ["a"], "a list with null": [null], "a sparse list": [, textBlock("x")],
+  undefined: undefined,
+  null: null,
+  "a number": 42,
+  NaN: NaN,
+  "a boolean": true,
+  "a BigInt": 10n,
+  "a symbol": Symbol("s"),
+  "a function": () => {},
+  "an object": { some: "value" },
+  "a cyclic object": cyclic,
+  "a date": new Date(0),
+  "content that is a number": { content: 5 },
+  "content that is null": { content: null },
+  "a list of strings": ["a"],
+  "a list with null": [null],
+  "a sparse list": [, textBlock("x")],
   "a block of another type": [{ type: "tool_call", id: "x", name: "y", input: {} }],
-  "a text block without text": [{ type: "text" }], "an image without data": [{ type: "image", mediaType: "image/png" }],
+  "a text block without text": [{ type: "text" }],
+  "an image without data": [{ type: "image", mediaType: "image/png" }],
   "isError that is a string": { content: "x", isError: "yes" },
-  "an object whose content throws": { get content() { throw new Error("touched"); } },
-  "a proxy that throws at every touch": new Proxy({}, { get() { throw new Error("touched"); }, ownKeys() { throw new Error("touched"); }, has() { throw new Error("touched"); }, getPrototypeOf() { throw new Error("touched"); } }),
+  "an object whose content throws": {
+    get content() {
+      throw new Error("touched");
+    },
+  },
+  "a proxy that throws at every touch": new Proxy(
+    {},
+    {
+      get() {
+        throw new Error("touched");
+      },
+      ownKeys() {
+        throw new Error("touched");
+      },
+      has() {
+        throw new Error("touched");
+      },
+      getPrototypeOf() {
+        throw new Error("touched");
+      },
+    },
+  ),
 };
 for (const [kind, value] of Object.entries(ODD)) {
   test(`a tool that returns ${kind} does not fail the run, and its result is one that a model can be sent`, async (t) => {
@@ -115,7 +166,11 @@ test("an image of 2 MB passes whole", async (t) => {
 test("tool() and defineTool() make the same tool", () => {
   const execute = () => "x";
   const schema = { type: "object" };
-  const made = tool("name", "what it does", schema, execute, { timeoutMs: 5, jsonSchema: { type: "object" }, security: { network: "none" } });
+  const made = tool("name", "what it does", schema, execute, {
+    timeoutMs: 5,
+    jsonSchema: { type: "object" },
+    security: { network: "none" },
+  });
   assert.equal(made.name, "name");
   assert.equal(made.description, "what it does");
   assert.equal(made.schema, schema);
@@ -133,7 +188,9 @@ test("execute is called as a method of its tool", async (t) => {
     description = "counts";
     schema = { type: "object" };
     #count = 41;
-    execute() { return String(this.#count += 1); }
+    execute() {
+      return String((this.#count += 1));
+    }
   }
   const model = scriptedModel([{ calls: [call("a", "count")] }, { text: "end" }]);
   await agentFor(t, { model, tools: [defineTool(new Counter())] }).send("hi");
@@ -142,7 +199,10 @@ test("execute is called as a method of its tool", async (t) => {
 
 test("a plain object of the Tool shape is a tool", async (t) => {
   const model = scriptedModel([{ calls: [call("a", "bare")] }, { text: "end" }]);
-  await agentFor(t, { model, tools: [{ name: "bare", description: "d", schema: { type: "object" }, execute: () => "ran" }] }).send("hi");
+  await agentFor(t, {
+    model,
+    tools: [{ name: "bare", description: "d", schema: { type: "object" }, execute: () => "ran" }],
+  }).send("hi");
   assert.equal(blocksOf(model.requests[1].messages, "tool_result")[0].content, "ran");
 });
 

@@ -7,20 +7,45 @@ import { call, contentText, eventsOf, resultFor } from "../runs/reading.mjs";
 
 /** A Standard Schema with this validate. */
 function standard(validate, { jsonSchema = { type: "object", properties: { n: { type: "number" } } } } = {}) {
-  return { "~standard": { version: 1, vendor: "test", validate, ...(jsonSchema && { jsonSchema: { input: ({ target }) => ({ ...jsonSchema, $comment: target }) } }) } };
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "test",
+      validate,
+      ...(jsonSchema && { jsonSchema: { input: ({ target }) => ({ ...jsonSchema, $comment: target }) } }),
+    },
+  };
 }
 
 async function callWith(t, schema, input, options) {
   const ran = [];
   const model = scriptedModel([{ calls: [call("a", "subject", input)] }, { text: "end" }]);
-  const agent = agentFor(t, { model, tools: [tool("subject", "d", schema, (given) => { ran.push(given); return "ran"; }, options)] });
+  const agent = agentFor(t, {
+    model,
+    tools: [
+      tool(
+        "subject",
+        "d",
+        schema,
+        (given) => {
+          ran.push(given);
+          return "ran";
+        },
+        options,
+      ),
+    ],
+  });
   const fired = recordHooks(agent, ["tool:start", "tool:end"]);
   const { events, result } = await collect(agent.run("hi"));
   return { ran, model, fired, events, block: resultFor(result.messages, "a") };
 }
 
 test("execute gets what validate made of the input; hooks, events and the model see the model's own", async (t) => {
-  const { ran, fired, events, model } = await callWith(t, standard((value) => ({ value: { n: value.n + 1, added: true } })), { n: 1 });
+  const { ran, fired, events, model } = await callWith(
+    t,
+    standard((value) => ({ value: { n: value.n + 1, added: true } })),
+    { n: 1 },
+  );
   assert.deepEqual(ran, [{ n: 2, added: true }]);
   for (const event of fired) assert.deepEqual(event.call.input, { n: 1 });
   assert.deepEqual(eventsOf(events, "tool_use")[0].call.input, { n: 1 });
@@ -28,20 +53,41 @@ test("execute gets what validate made of the input; hooks, events and the model 
 });
 
 test("a validate that is asynchronous is awaited", async (t) => {
-  const { ran } = await callWith(t, standard(async (value) => { await null; return { value: { n: value.n * 2 } }; }), { n: 4 });
+  const { ran } = await callWith(
+    t,
+    standard(async (value) => {
+      await null;
+      return { value: { n: value.n * 2 } };
+    }),
+    { n: 4 },
+  );
   assert.deepEqual(ran, [{ n: 8 }]);
 });
 
 test("a validated value keeps its class, its functions and its identity", async (t) => {
-  class Point { x = 1; }
+  class Point {
+    x = 1;
+  }
   const made = new Point();
-  const { ran } = await callWith(t, standard(() => ({ value: made })), {});
+  const { ran } = await callWith(
+    t,
+    standard(() => ({ value: made })),
+    {},
+  );
   assert.equal(ran[0], made);
 });
 
 test("issues become a failed result that names each field", async (t) => {
-  const issues = [{ message: "must be positive", path: ["n"] }, { message: "too short", path: [{ key: "list" }, { key: 2 }, { key: "name" }] }, { message: "general" }];
-  const { ran, block } = await callWith(t, standard(() => ({ issues })), { n: -1 });
+  const issues = [
+    { message: "must be positive", path: ["n"] },
+    { message: "too short", path: [{ key: "list" }, { key: 2 }, { key: "name" }] },
+    { message: "general" },
+  ];
+  const { ran, block } = await callWith(
+    t,
+    standard(() => ({ issues })),
+    { n: -1 },
+  );
   assert.deepEqual(ran, []);
   assert.equal(block.isError, true);
   const text = contentText(block);
@@ -49,7 +95,12 @@ test("issues become a failed result that names each field", async (t) => {
 });
 
 test("a validate that throws or rejects gives a failed result", async (t) => {
-  for (const validate of [() => { throw new Error("validator broke"); }, () => Promise.reject(new Error("validator broke"))]) {
+  for (const validate of [
+    () => {
+      throw new Error("validator broke");
+    },
+    () => Promise.reject(new Error("validator broke")),
+  ]) {
     const { ran, block } = await callWith(t, standard(validate), {});
     assert.deepEqual(ran, []);
     assert.equal(block.isError, true);
@@ -59,14 +110,23 @@ test("a validate that throws or rejects gives a failed result", async (t) => {
 
 test("a validate that returns nonsense does not let the tool run, nor the run fail", async (t) => {
   for (const value of [undefined, null, 5]) {
-    const { ran, block } = await callWith(t, standard(() => value), {});
+    const { ran, block } = await callWith(
+      t,
+      standard(() => value),
+      {},
+    );
     assert.deepEqual(ran, []);
     assert.equal(block.isError, true);
   }
 });
 
 test("the model's JSON Schema comes from ~standard.jsonSchema where there is one", async (t) => {
-  const { model } = await callWith(t, standard((value) => ({ value })), {}, { jsonSchema: { type: "object", title: "mine" } });
+  const { model } = await callWith(
+    t,
+    standard((value) => ({ value })),
+    {},
+    { jsonSchema: { type: "object", title: "mine" } },
+  );
   const { parameters } = model.requests[0].tools[0];
   assert.deepEqual(parameters.properties, { n: { type: "number" } });
   assert.equal(typeof parameters.$comment, "string");
@@ -74,20 +134,42 @@ test("the model's JSON Schema comes from ~standard.jsonSchema where there is one
 
 test("else from the tool's jsonSchema", async (t) => {
   const jsonSchema = { type: "object", title: "mine" };
-  const { model } = await callWith(t, standard((value) => ({ value }), { jsonSchema: false }), {}, { jsonSchema });
+  const { model } = await callWith(
+    t,
+    standard((value) => ({ value }), { jsonSchema: false }),
+    {},
+    { jsonSchema },
+  );
   assert.deepEqual(model.requests[0].tools[0].parameters, jsonSchema);
 });
 
 test("else a ConfigError says what helps", (t) => {
-  assert.throws(() => agentFor(t, { tools: [tool("subject", "d", standard((value) => ({ value }), { jsonSchema: false }), () => "x")] }), (error) => {
-    assert.ok(error instanceof ConfigError);
-    for (const part of [/subject/, /zod 4\.2/, /toStandardJsonSchema/, /@valibot\/to-json-schema/, /jsonSchema/]) assert.match(error.message, part);
-    return true;
-  });
+  assert.throws(
+    () =>
+      agentFor(t, {
+        tools: [
+          tool(
+            "subject",
+            "d",
+            standard((value) => ({ value }), { jsonSchema: false }),
+            () => "x",
+          ),
+        ],
+      }),
+    (error) => {
+      assert.ok(error instanceof ConfigError);
+      for (const part of [/subject/, /zod 4\.2/, /toStandardJsonSchema/, /@valibot\/to-json-schema/, /jsonSchema/])
+        assert.match(error.message, part);
+      return true;
+    },
+  );
 });
 
 test("a schema that is a function with ~standard (arktype's kind) is a Standard Schema", async (t) => {
-  const callable = Object.assign(() => {}, standard((value) => ({ value: { from: "callable", ...value } })));
+  const callable = Object.assign(
+    () => {},
+    standard((value) => ({ value: { from: "callable", ...value } })),
+  );
   const { ran } = await callWith(t, callable, { n: 1 });
   assert.deepEqual(ran, [{ from: "callable", n: 1 }]);
 });
@@ -97,11 +179,37 @@ test("validation waits for tool:start, and a refused call never reaches middlewa
   const model = scriptedModel([{ calls: [call("a", "subject", {})] }, { text: "end" }]);
   const agent = agentFor(t, {
     model,
-    use: [{ name: "m", wrapToolCall(_, next) { order.push("middleware"); return next(); } }],
-    tools: [tool("subject", "d", standard(() => { order.push("validate"); return { issues: [{ message: "no" }] }; }), () => { order.push("tool"); return "x"; })],
+    use: [
+      {
+        name: "m",
+        wrapToolCall(_, next) {
+          order.push("middleware");
+          return next();
+        },
+      },
+    ],
+    tools: [
+      tool(
+        "subject",
+        "d",
+        standard(() => {
+          order.push("validate");
+          return { issues: [{ message: "no" }] };
+        }),
+        () => {
+          order.push("tool");
+          return "x";
+        },
+      ),
+    ],
   });
-  agent.hook("tool:start", async () => { await new Promise(setImmediate); order.push("tool:start"); });
-  agent.hook("tool:end", () => { order.push("tool:end"); });
+  agent.hook("tool:start", async () => {
+    await new Promise(setImmediate);
+    order.push("tool:start");
+  });
+  agent.hook("tool:end", () => {
+    order.push("tool:end");
+  });
   await agent.send("hi");
   assert.deepEqual(order, ["tool:start", "validate", "tool:end"]);
 });
@@ -133,11 +241,16 @@ test("a $ref that refers to itself without end neither hangs nor crashes", async
 
 test("a $ref to another document is a ConfigError that names it: nothing is fetched", (t) => {
   const schema = { type: "object", properties: { v: { $ref: "http://127.0.0.1:9/other.json" } } };
-  assert.throws(() => agentFor(t, { tools: [tool("subject", "d", schema, () => "x")] }),
-    (error) => error instanceof ConfigError && /subject/.test(error.message) && /127\.0\.0\.1/.test(error.message));
+  assert.throws(
+    () => agentFor(t, { tools: [tool("subject", "d", schema, () => "x")] }),
+    (error) => error instanceof ConfigError && /subject/.test(error.message) && /127\.0\.0\.1/.test(error.message),
+  );
 });
 
 test("a schema of Standard Schema libraries that are not there is no reason to fail: plain JSON Schema needs none", async (t) => {
-  const { messages } = await agentFor(t, { model: [{ calls: [call("a", "plain", { any: 1 })] }, { text: "end" }], tools: [plainTool("plain", ({ any }) => `${any}`)] }).send("hi");
+  const { messages } = await agentFor(t, {
+    model: [{ calls: [call("a", "plain", { any: 1 })] }, { text: "end" }],
+    tools: [plainTool("plain", ({ any }) => `${any}`)],
+  }).send("hi");
   assert.equal(resultFor(messages, "a").content, "1");
 });

@@ -41,23 +41,54 @@ test("a call of a tool that was taken away does not run it", async (t) => {
 });
 
 test("two tools of one name are a ConfigError that names it", (t) => {
-  assert.throws(() => agentFor(t, { tools: [plainTool("twin", () => "x"), plainTool("other", () => "x"), plainTool("twin", () => "y")] }),
-    (error) => error instanceof ConfigError && /twin/.test(error.message) && /tools/.test(error.message));
+  assert.throws(
+    () =>
+      agentFor(t, {
+        tools: [plainTool("twin", () => "x"), plainTool("other", () => "x"), plainTool("twin", () => "y")],
+      }),
+    (error) => error instanceof ConfigError && /twin/.test(error.message) && /tools/.test(error.message),
+  );
 });
 
 test("a tool that is none is a config mistake which names tools", (t) => {
   const good = plainTool("good", () => "x");
-  for (const value of [null, undefined, 5, "name", {}, { ...good, name: 5 }, { ...good, name: "" }, { ...good, execute: "x" }, { ...good, schema: undefined }, { ...good, schema: 5 }, { ...good, description: 5 }]) {
-    assert.throws(() => agentFor(t, { tools: [value] }), (error) => (error instanceof ConfigError || error instanceof TypeError) && /tool/.test(error.message), JSON.stringify(value));
+  for (const value of [
+    null,
+    undefined,
+    5,
+    "name",
+    {},
+    { ...good, name: 5 },
+    { ...good, name: "" },
+    { ...good, execute: "x" },
+    { ...good, schema: undefined },
+    { ...good, schema: 5 },
+    { ...good, description: 5 },
+  ]) {
+    assert.throws(
+      () => agentFor(t, { tools: [value] }),
+      (error) => (error instanceof ConfigError || error instanceof TypeError) && /tool/.test(error.message),
+      JSON.stringify(value),
+    );
   }
   for (const value of [{}, "x", 5, null]) {
-    assert.throws(() => agentFor(t, { tools: value }), (error) => (error instanceof ConfigError || error instanceof TypeError) && /tools/.test(error.message));
+    assert.throws(
+      () => agentFor(t, { tools: value }),
+      (error) => (error instanceof ConfigError || error instanceof TypeError) && /tools/.test(error.message),
+    );
   }
 });
 
 test("a JSON Schema that is none is a ConfigError that names the tool", (t) => {
-  assert.throws(() => agentFor(t, { tools: [tool("odd", "d", { type: "nonsense" }, () => "x")] }), (error) => error instanceof ConfigError && /odd/.test(error.message));
-  assert.throws(() => agentFor(t, { tools: [tool("odd", "d", { type: "object", properties: { a: { pattern: "(" } } }, () => "x")] }), (error) => error instanceof ConfigError && /odd/.test(error.message));
+  assert.throws(
+    () => agentFor(t, { tools: [tool("odd", "d", { type: "nonsense" }, () => "x")] }),
+    (error) => error instanceof ConfigError && /odd/.test(error.message),
+  );
+  assert.throws(
+    () =>
+      agentFor(t, { tools: [tool("odd", "d", { type: "object", properties: { a: { pattern: "(" } } }, () => "x")] }),
+    (error) => error instanceof ConfigError && /odd/.test(error.message),
+  );
 });
 
 test("toolChoice is passed on in each of its forms", async (t) => {
@@ -70,7 +101,11 @@ test("toolChoice is passed on in each of its forms", async (t) => {
 
 test("a toolChoice of another form is a config mistake that names it", (t) => {
   for (const toolChoice of ["sometimes", 5, {}, { tool: 5 }, null]) {
-    assert.throws(() => agentFor(t, { tools: three(), toolChoice }), (error) => /toolChoice/.test(error.message), JSON.stringify(toolChoice));
+    assert.throws(
+      () => agentFor(t, { tools: three(), toolChoice }),
+      (error) => /toolChoice/.test(error.message),
+      JSON.stringify(toolChoice),
+    );
   }
 });
 

@@ -5,43 +5,65 @@ import { PlainHooks } from "../baseline.mjs";
 import { median, scaled, takeTurns } from "../measure.mjs";
 import { inputOfSize, manyCallsModel } from "../models.mjs";
 
-const SIZES = [["300 B", 300], ["3 KB", 3_000], ["100 KB", 100_000]];
+const SIZES = [
+  ["300 B", 300],
+  ["3 KB", 3_000],
+  ["100 KB", 100_000],
+];
 const HANDLERS = [1, 10, 100];
 
-/** So many calls a batch that it takes some milliseconds, and that a large event's runs do not take all the time. */
+/** A batch takes some milliseconds at most: what is short is seldom interrupted. Many rounds make up for it. */
 function callsFor(handlers, bytes) {
-  const wanted = handlers === 1 ? 400 : handlers === 10 ? 100 : 20;
-  return bytes > 10_000 ? Math.min(wanted, 40) : wanted;
+  const wanted = handlers === 1 ? 200 : handlers === 10 ? 40 : 8;
+  return bytes > 10_000 ? Math.min(wanted, 10) : wanted;
 }
+/** What the usual number of rounds is multiplied with. */
+const ROUNDS = 4;
 
 let seen = 0;
 const handlerKinds = {
-  ignoring: () => async (event) => { seen += event.call.id.length; },
-  reading: () => async (event, { signal }) => { if (!signal.aborted) seen += event.call.id.length; },
+  ignoring: () => async (event) => {
+    seen += event.call.id.length;
+  },
+  reading:
+    () =>
+    async (event, { signal }) => {
+      if (!signal.aborted) seen += event.call.id.length;
+    },
 };
 
 /** @param {import("../measure.mjs").Pace} pace @returns {AsyncGenerator<import("../measure.mjs").Row>} */
 export async function* dispatchRows(pace) {
   for (const [sizeLabel, bytes] of SIZES) {
     for (const handlers of HANDLERS) {
-      yield await dispatchRow(`${handlers} handler${handlers === 1 ? "" : "s"}, ${sizeLabel}`, { handlers, bytes, pace });
+      yield await dispatchRow(`${handlers} handler${handlers === 1 ? "" : "s"}, ${sizeLabel}`, {
+        handlers,
+        bytes,
+        pace,
+      });
     }
   }
-  yield await dispatchRow("10 handlers, 3 KB, each reads its signal", { handlers: 10, bytes: 3_000, pace, kind: "reading" });
+  yield await dispatchRow("10 handlers, 3 KB, each reads its signal", {
+    handlers: 10,
+    bytes: 3_000,
+    pace,
+    kind: "reading",
+  });
 }
 
 async function dispatchRow(label, { handlers, bytes, pace, kind = "ignoring" }) {
   const calls = scaled(callsFor(handlers, bytes), pace);
-  // A small difference of large times needs more rounds to be told from noise.
-  const rounds = handlers === 1 || bytes > 10_000 ? pace.rounds * 3 : pace.rounds;
   const input = inputOfSize(bytes);
   const makeHandler = handlerKinds[kind];
-  const measured = await takeTurns({
-    with: lite({ calls, input, handlers, makeHandler }),
-    without: lite({ calls, input, handlers: 0, makeHandler }),
-    plain: plain({ calls, input, handlers, makeHandler, tuned: false }),
-    tuned: plain({ calls, input, handlers, makeHandler, tuned: true }),
-  }, { ...pace, rounds });
+  const measured = await takeTurns(
+    {
+      with: lite({ calls, input, handlers, makeHandler }),
+      without: lite({ calls, input, handlers: 0, makeHandler }),
+      plain: plain({ calls, input, handlers, makeHandler, tuned: false }),
+      tuned: plain({ calls, input, handlers, makeHandler, tuned: true }),
+    },
+    { warmUps: pace.warmUps * ROUNDS, rounds: pace.rounds * ROUNDS },
+  );
   const each = calls * handlers;
   return {
     label,
@@ -60,7 +82,9 @@ function lite({ calls, input, handlers, makeHandler }) {
       for (let index = 0; index < handlers; index += 1) agent.hook("tool:start", makeHandler());
       return agent;
     },
-    batch: async (agent) => { await agent.send("go"); },
+    batch: async (agent) => {
+      await agent.send("go");
+    },
     clean: (agent) => agent.close(),
   };
 }
@@ -79,7 +103,10 @@ function plain({ calls, input, handlers, makeHandler, tuned }) {
       const report = (diagnostic) => diagnostics.push(diagnostic);
       for (let index = 0; index < calls; index += 1) {
         const event = {
-          event: "tool:start", runId: "9b2f0e0c-6b0a-4c55-9d52-1d5b7a7f0a11", sessionId: "bench", source: "user",
+          event: "tool:start",
+          runId: "9b2f0e0c-6b0a-4c55-9d52-1d5b7a7f0a11",
+          sessionId: "bench",
+          source: "user",
           call: { id: `call_${index}`, name: "nothing", input },
         };
         await hooks.dispatch(event, run.signal, report);

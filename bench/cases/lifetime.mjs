@@ -13,10 +13,21 @@ const child = fileURLToPath(new URL("./many-agents.mjs", import.meta.url));
 export async function* lifetimeRows(pace) {
   const agents = scaled(100, pace);
   const model = oneTurnModel();
-  const measured = await takeTurns({
-    lite: { async batch() { for (let index = 0; index < agents; index += 1) await makeAgent({ model }).close(); } },
-  }, pace);
-  yield { label: "create and close an agent", ours: median(measured.lite) / agents, target: { kind: "time", limit: 300 } };
+  const measured = await takeTurns(
+    {
+      lite: {
+        async batch() {
+          for (let index = 0; index < agents; index += 1) await makeAgent({ model }).close();
+        },
+      },
+    },
+    pace,
+  );
+  yield {
+    label: "create and close an agent",
+    ours: median(measured.lite) / agents,
+    target: { kind: "time", limit: 300 },
+  };
 
   // A fresh process each time: this one has made thousands of agents by now.
   const observed = [];
@@ -27,9 +38,17 @@ export async function* lifetimeRows(pace) {
   const middle = (name) => median(observed.map((one) => one[name]));
   const early = middle("twentieth");
   yield { label: "create, hook, send, close: the 20th agent", ours: early };
-  yield { label: "create, hook, send, close: the 400th", ours: middle("fourHundredth"), target: { kind: "time", limit: early } };
+  yield {
+    label: "create, hook, send, close: the 400th",
+    ours: middle("fourHundredth"),
+    target: { kind: "time", limit: early },
+  };
   yield { label: "an unrelated await, before the first agent", plain: middle("awaitBefore") };
   const awaitEarly = middle("awaitAfterTwenty");
   yield { label: "an unrelated await, after 20 agents", ours: awaitEarly };
-  yield { label: "an unrelated await, after 400", ours: middle("awaitAfterFourHundred"), target: { kind: "time", limit: awaitEarly * 1.25 } };
+  yield {
+    label: "an unrelated await, after 400",
+    ours: middle("awaitAfterFourHundred"),
+    target: { kind: "time", limit: awaitEarly * 1.25 },
+  };
 }

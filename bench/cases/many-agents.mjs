@@ -36,7 +36,9 @@ async function measure() {
   return {
     twentieth: median(times.slice(20 - AROUND - 1, 20 + AROUND)),
     fourHundredth: median(times.slice(AGENTS - 2 * AROUND - 1)),
-    awaitBefore, awaitAfterTwenty, awaitAfterFourHundred,
+    awaitBefore,
+    awaitAfterTwenty,
+    awaitAfterFourHundred,
   };
 }
 

@@ -11,14 +11,26 @@ const EDGE = 40;
 
 /** @param {import("../measure.mjs").Pace} pace @returns {AsyncGenerator<import("../measure.mjs").Row>} */
 export async function* runRows(pace) {
-  yield await oneTurnRow("one-turn run, send()", {
-    lite: (agent) => agent.send("hello"),
-    plain: (model) => plainSend({ model, messages: [{ role: "user", content: "hello" }] }),
-  }, pace);
-  yield await oneTurnRow("one-turn run, run() and its events", {
-    async lite(agent) { for await (const _ of agent.run("hello")); },
-    async plain(model) { for await (const _ of plainRun({ model, messages: [{ role: "user", content: "hello" }] })); },
-  }, pace);
+  yield await oneTurnRow(
+    "one-turn run, send()",
+    {
+      lite: (agent) => agent.send("hello"),
+      plain: (model) => plainSend({ model, messages: [{ role: "user", content: "hello" }] }),
+    },
+    pace,
+  );
+  yield await oneTurnRow(
+    "one-turn run, run() and its events",
+    {
+      async lite(agent) {
+        for await (const _ of agent.run("hello"));
+      },
+      async plain(model) {
+        for await (const _ of plainRun({ model, messages: [{ role: "user", content: "hello" }] }));
+      },
+    },
+    pace,
+  );
   yield* manyTurnsRows(pace);
   yield await manyCallsRow(`${CALLS} calls in one turn, a call`, false, pace);
   yield await manyCallsRow(`${CALLS} calls in one turn, a call with two hooks`, true, pace);
@@ -26,23 +38,28 @@ export async function* runRows(pace) {
 
 async function oneTurnRow(label, { lite, plain }, pace) {
   const runs = scaled(200, pace);
-  const measured = await takeTurns({
-    lite: {
-      prepare: () => makeAgent({ model: oneTurnModel() }),
-      async batch(agent) {
-        for (let index = 0; index < runs; index += 1) {
-          // A session of its own for each run: the conversation that a result holds does not grow.
-          agent.clear();
-          await lite(agent);
-        }
+  const measured = await takeTurns(
+    {
+      lite: {
+        prepare: () => makeAgent({ model: oneTurnModel() }),
+        async batch(agent) {
+          for (let index = 0; index < runs; index += 1) {
+            // A session of its own for each run: the conversation that a result holds does not grow.
+            agent.clear();
+            await lite(agent);
+          }
+        },
+        clean: (agent) => agent.close(),
       },
-      clean: (agent) => agent.close(),
+      plain: {
+        prepare: oneTurnModel,
+        async batch(model) {
+          for (let index = 0; index < runs; index += 1) await plain(model);
+        },
+      },
     },
-    plain: {
-      prepare: oneTurnModel,
-      async batch(model) { for (let index = 0; index < runs; index += 1) await plain(model); },
-    },
-  }, pace);
+    pace,
+  );
   return {
     label,
     ours: median(measured.lite) / runs,
@@ -53,27 +70,33 @@ async function oneTurnRow(label, { lite, plain }, pace) {
 
 async function* manyTurnsRows(pace) {
   const tools = [nothing];
-  const measured = await takeTurns({
-    lite: {
-      prepare() {
-        const model = manyTurnsModel(TURNS);
-        return { model, agent: makeAgent({ model, tools, maxTurns: TURNS + 1 }) };
+  const measured = await takeTurns(
+    {
+      lite: {
+        prepare() {
+          const model = manyTurnsModel(TURNS);
+          return { model, agent: makeAgent({ model, tools, maxTurns: TURNS + 1 }) };
+        },
+        async batch({ agent, model }) {
+          await agent.send("go");
+          return edges(model.marks);
+        },
+        clean: ({ agent }) => agent.close(),
       },
-      async batch({ agent, model }) {
-        await agent.send("go");
-        return edges(model.marks);
+      plain: {
+        prepare: () => manyTurnsModel(TURNS),
+        async batch(model) {
+          await plainSend({ model, tools, messages: [{ role: "user", content: "go" }], maxTurns: TURNS + 1 });
+          return edges(model.marks);
+        },
       },
-      clean: ({ agent }) => agent.close(),
     },
-    plain: {
-      prepare: () => manyTurnsModel(TURNS),
-      async batch(model) {
-        await plainSend({ model, tools, messages: [{ role: "user", content: "go" }], maxTurns: TURNS + 1 });
-        return edges(model.marks);
-      },
-    },
-  }, pace);
-  for (const [edge, label] of [["first", `first ${EDGE} of ${TURNS} turns, a turn`], ["last", `last ${EDGE} of ${TURNS} turns, a turn`]]) {
+    pace,
+  );
+  for (const [edge, label] of [
+    ["first", `first ${EDGE} of ${TURNS} turns, a turn`],
+    ["last", `last ${EDGE} of ${TURNS} turns, a turn`],
+  ]) {
     yield {
       label,
       ours: median(measured.lite.map((times) => times[edge])),
@@ -96,33 +119,36 @@ async function manyCallsRow(label, hooked, pace) {
   const runs = scaled(10, pace);
   const input = { path: "src/index.js", lines: [1, 80] };
   const tools = [nothing];
-  const measured = await takeTurns({
-    lite: {
-      prepare() {
-        const agent = makeAgent({ model: manyCallsModel(CALLS, input), tools });
-        if (hooked) {
-          agent.hook("tool:start", async () => {});
-          agent.hook("tool:end", async () => {});
-        }
-        return agent;
+  const measured = await takeTurns(
+    {
+      lite: {
+        prepare() {
+          const agent = makeAgent({ model: manyCallsModel(CALLS, input), tools });
+          if (hooked) {
+            agent.hook("tool:start", async () => {});
+            agent.hook("tool:end", async () => {});
+          }
+          return agent;
+        },
+        async batch(agent) {
+          for (let index = 0; index < runs; index += 1) {
+            agent.clear();
+            await agent.send("go");
+          }
+        },
+        clean: (agent) => agent.close(),
       },
-      async batch(agent) {
-        for (let index = 0; index < runs; index += 1) {
-          agent.clear();
-          await agent.send("go");
-        }
+      plain: {
+        prepare: () => manyCallsModel(CALLS, input),
+        async batch(model) {
+          for (let index = 0; index < runs; index += 1) {
+            await plainSend({ model, tools, messages: [{ role: "user", content: "go" }] });
+          }
+        },
       },
-      clean: (agent) => agent.close(),
     },
-    plain: {
-      prepare: () => manyCallsModel(CALLS, input),
-      async batch(model) {
-        for (let index = 0; index < runs; index += 1) {
-          await plainSend({ model, tools, messages: [{ role: "user", content: "go" }] });
-        }
-      },
-    },
-  }, pace);
+    pace,
+  );
   // The bare loop has no hooks: it is what a call costs without any.
   return { label, ours: median(measured.lite) / runs / CALLS, plain: median(measured.plain) / runs / CALLS };
 }

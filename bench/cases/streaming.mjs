@@ -20,27 +20,39 @@ export async function* streamingRows(pace) {
     clean: (agent) => agent.close(),
   });
   let characters = 0;
-  const measured = await takeTurns({
-    pulled: lite(async (agent) => {
-      for await (const event of agent.run("go")) if (event.type === "text_delta") characters += event.text.length;
-    }),
-    subscribed: lite(async (agent) => { await agent.send("go"); }, (agent) => agent.subscribe(({ event }) => {
-      if (event.type === "text_delta") characters += event.text.length;
-    })),
-    unwatched: lite(async (agent) => { await agent.send("go"); }),
-    bare: {
-      prepare: () => streamingModel(count),
-      async batch(model) {
-        for await (const chunk of model.stream()) if (chunk.type === "text_delta") characters += chunk.text.length;
+  const measured = await takeTurns(
+    {
+      pulled: lite(async (agent) => {
+        for await (const event of agent.run("go")) if (event.type === "text_delta") characters += event.text.length;
+      }),
+      subscribed: lite(
+        async (agent) => {
+          await agent.send("go");
+        },
+        (agent) =>
+          agent.subscribe(({ event }) => {
+            if (event.type === "text_delta") characters += event.text.length;
+          }),
+      ),
+      unwatched: lite(async (agent) => {
+        await agent.send("go");
+      }),
+      bare: {
+        prepare: () => streamingModel(count),
+        async batch(model) {
+          for await (const chunk of model.stream()) if (chunk.type === "text_delta") characters += chunk.text.length;
+        },
+      },
+      loop: {
+        prepare: () => streamingModel(count),
+        async batch(model) {
+          for await (const event of plainRun({ model, messages: [] }))
+            if (event.type === "text_delta") characters += event.text.length;
+        },
       },
     },
-    loop: {
-      prepare: () => streamingModel(count),
-      async batch(model) {
-        for await (const event of plainRun({ model, messages: [] })) if (event.type === "text_delta") characters += event.text.length;
-      },
-    },
-  }, pace);
+    pace,
+  );
   const each = Object.fromEntries(Object.entries(measured).map(([name, times]) => [name, median(times) / count]));
   const target = { kind: "time", limit: 2 };
   yield { label: `a delta of ${shown}, run()`, ours: each.pulled, plain: each.loop, target };

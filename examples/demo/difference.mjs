@@ -47,17 +47,19 @@ function linesOf(text) {
  */
 export function changedFiles(before, after) {
   const paths = [...new Set([...before.keys(), ...after.keys()])].sort();
-  return paths.filter((path) => before.get(path) !== after.get(path)).map((path) => {
-    const steps = differenceOf(before.get(path) ?? "", after.get(path) ?? "");
-    const shown = [];
-    steps.forEach((step, index) => {
-      const near = steps.slice(Math.max(0, index - 1), index + 2).some(({ kind }) => kind !== "same");
-      if (near) shown.push(step);
-      else if (shown.length > 0 && shown.at(-1) !== null) shown.push(null);
+  return paths
+    .filter((path) => before.get(path) !== after.get(path))
+    .map((path) => {
+      const steps = differenceOf(before.get(path) ?? "", after.get(path) ?? "");
+      const shown = [];
+      steps.forEach((step, index) => {
+        const near = steps.slice(Math.max(0, index - 1), index + 2).some(({ kind }) => kind !== "same");
+        if (near) shown.push(step);
+        else if (shown.length > 0 && shown.at(-1) !== null) shown.push(null);
+      });
+      if (shown.at(-1) === null) shown.pop();
+      const kind = !before.has(path) ? "new" : !after.has(path) ? "deleted" : "changed";
+      const count = (wanted) => steps.filter((step) => step.kind === wanted).length;
+      return { path, kind, added: count("added"), removed: count("removed"), lines: shown };
     });
-    if (shown.at(-1) === null) shown.pop();
-    const kind = !before.has(path) ? "new" : !after.has(path) ? "deleted" : "changed";
-    const count = (wanted) => steps.filter((step) => step.kind === wanted).length;
-    return { path, kind, added: count("added"), removed: count("removed"), lines: shown };
-  });
 }

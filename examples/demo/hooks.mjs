@@ -44,7 +44,18 @@ export function keepAudit(file) {
   return async ({ event, runId, source, ...rest }) => {
     const { status, call, durationMs, error, input } = rest;
     const prompt = typeof input === "string" ? input : undefined;
-    const entry = { at: new Date().toISOString(), event, runId, source, status, tool: call?.name, callId: call?.id, durationMs, error, prompt };
+    const entry = {
+      at: new Date().toISOString(),
+      event,
+      runId,
+      source,
+      status,
+      tool: call?.name,
+      callId: call?.id,
+      durationMs,
+      error,
+      prompt,
+    };
     await appendFile(file, `${JSON.stringify(entry)}\n`);
   };
 }

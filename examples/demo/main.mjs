@@ -63,7 +63,9 @@ async function main() {
     if (event.type === "tool_use") running.calls += 1;
     view.event(event);
   });
-  agent.hook("run:end", ({ status }) => { statuses.push(status); });
+  agent.hook("run:end", ({ status }) => {
+    statuses.push(status);
+  });
 
   const runs = [];
   const run = async (prompt, options) => {
@@ -96,7 +98,9 @@ async function main() {
 
   const auditLines = (await readFile(auditFile, "utf8")).trim().split("\n");
   showSummary(view, {
-    runs, tools: toolTimes, hooks: hooks.byName,
+    runs,
+    tools: toolTimes,
+    hooks: hooks.byName,
     files: { before: before.files, after: await readProject(workdir) },
     checks: { before: before.check, after: await checkProject(workdir) },
   });

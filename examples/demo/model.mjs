@@ -57,13 +57,15 @@ function nextStep(conversation) {
   if (/to do/i.test(prompt)) return workOff(conversation);
   if (/release/i.test(prompt)) return release(conversation);
   return {
-    say: "Gladly. Every note deserves care, so let me begin at the very beginning, with the title, and go on "
-      + "from there line by line, weighing each word before I put it down",
+    say:
+      "Gladly. Every note deserves care, so let me begin at the very beginning, with the title, and go on " +
+      "from there line by line, weighing each word before I put it down",
   };
 }
 
 const resultOf = (answered, name, path) =>
-  answered.findLast((one) => one.name === name && !one.failed && (path === undefined || one.input.path === path))?.content;
+  answered.findLast((one) => one.name === name && !one.failed && (path === undefined || one.input.path === path))
+    ?.content;
 
 /** Looks, reads, changes what the list says, repairs what failed, and writes down what it did. */
 function workOff({ answered }) {
@@ -80,8 +82,9 @@ function workOff({ answered }) {
     };
   }
 
-  const items = [...todo.matchAll(/^- \[ \] (\S+): `(.+?)` -> `(.+?)` \((.+)\)$/gm)]
-    .map(([, path, old, replacement, why]) => ({ path, old, replacement, why }));
+  const items = [...todo.matchAll(/^- \[ \] (\S+): `(.+?)` -> `(.+?)` \((.+)\)$/gm)].map(
+    ([, path, old, replacement, why]) => ({ path, old, replacement, why }),
+  );
   const replaced = answered.filter(({ name }) => name === "replace");
   if (replaced.length === 0) {
     return {
@@ -96,7 +99,13 @@ function workOff({ answered }) {
     const { input, content } = failed;
     // The tool said which line is most alike; what it holds, blanks aside, is what was meant.
     const [, number, line] = /most alike is line (\d+): `(.*)`/.exec(content) ?? [];
-    const meant = new RegExp(input.old.replace(/\s/g, "").split("").map((one) => one.replace(/\W/, "\\$&")).join("\\s*"));
+    const meant = new RegExp(
+      input.old
+        .replace(/\s/g, "")
+        .split("")
+        .map((one) => one.replace(/\W/, "\\$&"))
+        .join("\\s*"),
+    );
     const [old] = meant.exec(line ?? "") ?? [];
     if (old === undefined) return { say: `I cannot find \`${input.old}\` in ${input.path}, and leave it for you.` };
     return {
@@ -111,7 +120,10 @@ function workOff({ answered }) {
       say: "All changes are in. I tick them off and write them down.",
       calls: [
         { name: "write", input: { path: "notes/todo.md", content: todo.replaceAll("- [ ]", "- [x]") } },
-        { name: "write", input: { path: "CHANGELOG.md", content: `# Changes\n\n## Unreleased\n${lines.join("\n")}\n` } },
+        {
+          name: "write",
+          input: { path: "CHANGELOG.md", content: `# Changes\n\n## Unreleased\n${lines.join("\n")}\n` },
+        },
       ],
     };
   }
@@ -136,7 +148,10 @@ function release({ answered }) {
     return {
       say: `${version} becomes ${next}, for there are fixes only.`,
       calls: [
-        { name: "replace", input: { path: "package.json", old: `"version": "${version}"`, new: `"version": "${next}"` } },
+        {
+          name: "replace",
+          input: { path: "package.json", old: `"version": "${version}"`, new: `"version": "${next}"` },
+        },
         { name: "replace", input: { path: "CHANGELOG.md", old: "## Unreleased", new: `## ${next}` } },
       ],
     };

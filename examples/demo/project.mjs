@@ -60,8 +60,13 @@ export async function createProject(folder) {
 /** What every file holds, by its path with forward slashes, sorted. @returns {Promise<Map<string, string>>} */
 export async function readProject(folder) {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const paths = entries.filter((entry) => entry.isFile())
-    .map((entry) => relative(folder, join(entry.parentPath ?? entry.path, entry.name)).split(sep).join("/"));
+  const paths = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) =>
+      relative(folder, join(entry.parentPath ?? entry.path, entry.name))
+        .split(sep)
+        .join("/"),
+    );
   const contents = new Map();
   for (const path of paths.sort()) contents.set(path, await readFile(join(folder, path), "utf8"));
   return contents;
@@ -72,7 +77,12 @@ export function checkProject(folder) {
   return new Promise((resolve, reject) => {
     execFile(process.execPath, ["check.mjs"], { cwd: folder }, (error, stdout) => {
       if (error) return reject(error);
-      resolve(stdout.trim().split("\n").map((line) => ({ holds: line.startsWith("holds"), what: line.slice(6) })));
+      resolve(
+        stdout
+          .trim()
+          .split("\n")
+          .map((line) => ({ holds: line.startsWith("holds"), what: line.slice(6) })),
+      );
     });
   });
 }

@@ -4,7 +4,8 @@ import { milliseconds, statusColour } from "./view.mjs";
 
 /**
  * @typedef {object} Gathered
- * @property {{ prompt: string, status: string, turns: number, calls: number, usage: object, durationMs: number }[]} runs
+ * @property {{ prompt: string, status: string, turns: number, calls: number, usage: object, durationMs: number }[]}
+ *   runs
  * @property {Map<string, { times: number[], failed: number }>} tools
  * @property {Map<string, { events: Set<string>, calls: number, failed: number, durationMs: number }>} hooks
  * @property {{ before: Map<string, string>, after: Map<string, string> }} files
@@ -15,27 +16,50 @@ import { milliseconds, statusColour } from "./view.mjs";
 export function showSummary(view, { runs, tools, hooks, files, checks }) {
   view.heading("Summary");
   view.line();
-  view.table(["run", "prompt", "ended", ">turns", ">calls", ">tokens in", ">out", ">time"], runs.map((run, index) => [
-    String(index + 1), run.prompt, { text: run.status, colour: statusColour(run.status) }, String(run.turns),
-    String(run.calls), run.usage.inputTokens.toLocaleString("en"), run.usage.outputTokens.toLocaleString("en"),
-    milliseconds(run.durationMs),
-  ]));
+  view.table(
+    ["run", "prompt", "ended", ">turns", ">calls", ">tokens in", ">out", ">time"],
+    runs.map((run, index) => [
+      String(index + 1),
+      run.prompt,
+      { text: run.status, colour: statusColour(run.status) },
+      String(run.turns),
+      String(run.calls),
+      run.usage.inputTokens.toLocaleString("en"),
+      run.usage.outputTokens.toLocaleString("en"),
+      milliseconds(run.durationMs),
+    ]),
+  );
   view.line();
-  view.table(["tool", ">calls", ">failed", ">fastest", ">slowest", ">together"], [...tools].map(([name, { times, failed }]) => [
-    name, String(times.length), failures(failed), milliseconds(Math.min(...times)), milliseconds(Math.max(...times)),
-    milliseconds(times.reduce((sum, time) => sum + time, 0)),
-  ]));
+  view.table(
+    ["tool", ">calls", ">failed", ">fastest", ">slowest", ">together"],
+    [...tools].map(([name, { times, failed }]) => [
+      name,
+      String(times.length),
+      failures(failed),
+      milliseconds(Math.min(...times)),
+      milliseconds(Math.max(...times)),
+      milliseconds(times.reduce((sum, time) => sum + time, 0)),
+    ]),
+  );
   view.line();
-  view.table(["hook", ">calls", ">failed", ">each", "on"], [...hooks].map(([name, { events, calls, failed, durationMs }]) => [
-    name, String(calls), failures(failed), milliseconds(durationMs / Math.max(1, calls)), [...events].join(", "),
-  ]));
+  view.table(
+    ["hook", ">calls", ">failed", ">each", "on"],
+    [...hooks].map(([name, { events, calls, failed, durationMs }]) => [
+      name,
+      String(calls),
+      failures(failed),
+      milliseconds(durationMs / Math.max(1, calls)),
+      [...events].join(", "),
+    ]),
+  );
 
   view.heading("What changed in the folder");
   view.changes(changedFiles(files.before, files.after));
   view.line();
-  view.table(["its own check", "before", "after"], checks.after.map(({ what, holds }, index) => [
-    what, verdict(checks.before[index].holds), verdict(holds),
-  ]));
+  view.table(
+    ["its own check", "before", "after"],
+    checks.after.map(({ what, holds }, index) => [what, verdict(checks.before[index].holds), verdict(holds)]),
+  );
 }
 
 const failures = (count) => (count > 0 ? { text: String(count), colour: "yellow" } : "0");

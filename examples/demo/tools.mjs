@@ -6,7 +6,10 @@ import { tool } from "lite-agent";
 
 const text = (description) => ({ type: "string", description });
 const inputOf = (properties) => ({
-  type: "object", properties, required: Object.keys(properties), additionalProperties: false,
+  type: "object",
+  properties,
+  required: Object.keys(properties),
+  additionalProperties: false,
 });
 
 /** @param {string} root an existing folder */
@@ -15,37 +18,58 @@ export function fileTools(root) {
   return [
     tool("list", "Lists every file of the project.", inputOf({}), async () => {
       const entries = await readdir(root, { recursive: true, withFileTypes: true });
-      return entries.filter((entry) => entry.isFile())
-        .map((entry) => relative(root, join(entry.parentPath ?? entry.path, entry.name)).split(sep).join("/"))
-        .sort().join("\n");
+      return entries
+        .filter((entry) => entry.isFile())
+        .map((entry) =>
+          relative(root, join(entry.parentPath ?? entry.path, entry.name))
+            .split(sep)
+            .join("/"),
+        )
+        .sort()
+        .join("\n");
     }),
 
     tool("read", "Reads one file.", inputOf({ path: text("relative to the project") }), async ({ path }) =>
-      readFile(await inside(path), "utf8")),
+      readFile(await inside(path), "utf8"),
+    ),
 
-    tool("replace", "Replaces the one place where a file holds `old`.", inputOf({
-      path: text("relative to the project"), old: text("exactly as in the file"), new: text("what to put in its place"),
-    }), async (input) => {
-      const file = await inside(input.path);
-      const content = await readFile(file, "utf8");
-      const parts = content.split(input.old);
-      if (parts.length === 1) {
-        const { number, line } = mostAlike(content, input.old);
-        throw new Error(`${input.path} does not hold \`${input.old}\`; most alike is line ${number}: \`${line}\``);
-      }
-      if (parts.length > 2) throw new Error(`${input.path} holds \`${input.old}\` ${parts.length - 1} times: give more of it`);
-      await writeFile(file, parts.join(input.new));
-      return `replaced in ${input.path}`;
-    }),
+    tool(
+      "replace",
+      "Replaces the one place where a file holds `old`.",
+      inputOf({
+        path: text("relative to the project"),
+        old: text("exactly as in the file"),
+        new: text("what to put in its place"),
+      }),
+      async (input) => {
+        const file = await inside(input.path);
+        const content = await readFile(file, "utf8");
+        const parts = content.split(input.old);
+        if (parts.length === 1) {
+          const { number, line } = mostAlike(content, input.old);
+          throw new Error(`${input.path} does not hold \`${input.old}\`; most alike is line ${number}: \`${line}\``);
+        }
+        if (parts.length > 2)
+          throw new Error(`${input.path} holds \`${input.old}\` ${parts.length - 1} times: give more of it`);
+        await writeFile(file, parts.join(input.new));
+        return `replaced in ${input.path}`;
+      },
+    ),
 
-    tool("write", "Writes a whole file.", inputOf({
-      path: text("relative to the project"), content: text("all of it"),
-    }), async ({ path, content }) => {
-      const file = await inside(path);
-      await mkdir(dirname(file), { recursive: true });
-      await writeFile(file, content);
-      return `wrote ${path}, ${content.split("\n").length - 1} lines`;
-    }),
+    tool(
+      "write",
+      "Writes a whole file.",
+      inputOf({
+        path: text("relative to the project"),
+        content: text("all of it"),
+      }),
+      async ({ path, content }) => {
+        const file = await inside(path);
+        await mkdir(dirname(file), { recursive: true });
+        await writeFile(file, content);
+        return `wrote ${path}, ${content.split("\n").length - 1} lines`;
+      },
+    ),
   ];
 }
 
@@ -61,7 +85,8 @@ async function confined(root, path) {
       continue;
     }
     const place = relative(base, join(real, relative(existing, wanted)));
-    if (place === ".." || place.startsWith(`..${sep}`) || isAbsolute(place)) throw new Error(`${path} is outside of the project`);
+    if (place === ".." || place.startsWith(`..${sep}`) || isAbsolute(place))
+      throw new Error(`${path} is outside of the project`);
     return join(base, place);
   }
 }

@@ -1,5 +1,5 @@
-// Shows a run as it happens: streamed text, tools with their times, hooks and what failed. Coloured on a terminal, plain
-// otherwise. Knows events, and nothing of how the demo is set up.
+// Shows a run as it happens: streamed text, tools with their times, hooks and what failed. Coloured on a terminal,
+// plain otherwise. Knows events, and nothing of how the demo is set up.
 
 const LABEL_WIDTH = 9;
 const COLOURS = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 };
@@ -85,11 +85,15 @@ export class View {
       case "tool_call_end":
         return this.#toolEnded(event);
       case "tool_result":
-        if (event.result.isError) this.#labelled("", "red", this.paint("red", `  ${this.#wrapped(event.result.content)}`));
+        if (event.result.isError)
+          this.#labelled("", "red", this.paint("red", `  ${this.#wrapped(event.result.content)}`));
         return undefined;
       case "diagnostic":
-        return this.#labelled(event.code === "hook_failed" ? "hook" : event.level, "yellow",
-          this.paint("yellow", this.#wrapped(`✗ ${event.code}: ${event.message}`)));
+        return this.#labelled(
+          event.code === "hook_failed" ? "hook" : event.level,
+          "yellow",
+          this.paint("yellow", this.#wrapped(`✗ ${event.code}: ${event.message}`)),
+        );
       case "error":
         return this.#labelled("error", "red", this.paint("red", event.error.message));
       default:
@@ -107,10 +111,15 @@ export class View {
     this.#calls.delete(id);
     const mark = isError ? this.paint("red", "✗") : this.paint("green", "✓");
     const target = (call?.input?.path ?? "").padEnd(20);
-    const ran = hooks.map(({ name: hook, failed }) => (failed ? this.paint("yellow", `${hook} ✗`) : this.paint("dim", hook)));
+    const ran = hooks.map(({ name: hook, failed }) =>
+      failed ? this.paint("yellow", `${hook} ✗`) : this.paint("dim", hook),
+    );
     const during = `${this.paint("dim", "hooks:")} ${ran.join(this.paint("dim", ", "))}`;
-    this.#labelled("tool", "green",
-      `${mark} ${this.paint("bold", name.padEnd(8))} ${target} ${milliseconds(durationMs).padStart(9)}   ${during}`);
+    this.#labelled(
+      "tool",
+      "green",
+      `${mark} ${this.paint("bold", name.padEnd(8))} ${target} ${milliseconds(durationMs).padStart(9)}   ${during}`,
+    );
   }
 
   /** A hook ran. Those of a tool are shown with it, those of a run at once. */
@@ -121,7 +130,11 @@ export class View {
     }
     if (failed) return;
     const status = event.status === undefined ? "" : `  ${this.paint(statusColour(event.status), event.status)}`;
-    this.#labelled("hook", "magenta", `✓ ${name.padEnd(8)} ${event.event.padEnd(20)} ${milliseconds(durationMs).padStart(9)}${status}`);
+    this.#labelled(
+      "hook",
+      "magenta",
+      `✓ ${name.padEnd(8)} ${event.event.padEnd(20)} ${milliseconds(durationMs).padStart(9)}${status}`,
+    );
   }
 
   /** Text over several lines, the second and later ones set in a little. */
@@ -144,12 +157,18 @@ export class View {
     const textOf = (cell) => (typeof cell === "object" ? cell.text : cell);
     const right = columns.map((column) => column.startsWith(">"));
     const titles = columns.map((column) => column.replace(/^>/, ""));
-    const widths = titles.map((title, index) => Math.max(title.length, ...rows.map((row) => textOf(row[index]).length)));
-    const format = (row, colour) => `  ${row.map((cell, index) => {
-      const padded = right[index] ? textOf(cell).padStart(widths[index]) : textOf(cell).padEnd(widths[index]);
-      const own = typeof cell === "object" ? cell.colour : colour;
-      return own ? this.paint(own, padded) : padded;
-    }).join("   ").trimEnd()}`;
+    const widths = titles.map((title, index) =>
+      Math.max(title.length, ...rows.map((row) => textOf(row[index]).length)),
+    );
+    const format = (row, colour) =>
+      `  ${row
+        .map((cell, index) => {
+          const padded = right[index] ? textOf(cell).padStart(widths[index]) : textOf(cell).padEnd(widths[index]);
+          const own = typeof cell === "object" ? cell.colour : colour;
+          return own ? this.paint(own, padded) : padded;
+        })
+        .join("   ")
+        .trimEnd()}`;
     this.line(format(titles, "dim"));
     for (const row of rows) this.line(format(row));
   }
@@ -157,7 +176,10 @@ export class View {
   /** @param {ReturnType<typeof import("./difference.mjs").changedFiles>} files */
   changes(files) {
     for (const { path, kind, added, removed, lines } of files) {
-      const counts = [added > 0 ? this.paint("green", `+${added}`) : "", removed > 0 ? this.paint("red", `-${removed}`) : ""];
+      const counts = [
+        added > 0 ? this.paint("green", `+${added}`) : "",
+        removed > 0 ? this.paint("red", `-${removed}`) : "",
+      ];
       this.line(`  ${this.paint("bold", path)}  ${kind}  ${counts.filter(Boolean).join(" ")}`);
       for (const step of lines) {
         const { colour, sign } = step === null ? CHANGE_STYLES.same : CHANGE_STYLES[step.kind];

@@ -9,7 +9,7 @@ use super::input::StartOptions;
 use crate::error::CoreError;
 use crate::event::{ErrorReference, Event, HookError};
 use crate::hooks::Dispatch;
-use crate::host::{Answer, Call, Effect, HostErrorKind, HookSubject, MiddlewarePoint, RunSummary};
+use crate::host::{Answer, Call, Effect, HookSubject, HostErrorKind, MiddlewarePoint, RunSummary};
 use crate::session::{Session, Turn};
 use crate::types::{CallId, HookName, HookStatus, MessageOutline, RunKey, RunStopReason, Usage};
 
@@ -193,12 +193,6 @@ impl Run {
     /// Appends a message that the host keeps under `from`, at `index` if that is a list.
     pub fn append(&self, message: &MessageOutline, from: Option<CallId>, index: Option<usize>) {
         let place = self.session.conversation.borrow_mut().append(message);
-        self.family.host.emit(&Effect::Append {
-            run: self.key,
-            from,
-            index,
-            place,
-            leave_out: &message.empty_blocks,
-        });
+        self.family.host.emit(&Effect::Append { run: self.key, from, index, place, leave_out: &message.empty_blocks });
     }
 }

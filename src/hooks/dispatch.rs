@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::registry::Snapshot;
 use crate::event::{HookError, HookFailure, HookFailureReason, HookOrigin};
-use crate::host::{Effect, Host, HookSubject, Timed};
+use crate::host::{Effect, HookSubject, Host, Timed};
 use crate::types::RunKey;
 
 /// The run was cancelled while a start hook was going: what had not begun was skipped.

@@ -4,5 +4,5 @@
 mod dispatch;
 mod registry;
 
-pub use dispatch::{Dispatch, Abandoned, failure_message};
+pub use dispatch::{Abandoned, Dispatch, failure_message};
 pub use registry::{DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS, Registry, Snapshot};

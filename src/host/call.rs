@@ -78,7 +78,9 @@ impl Drop for Call {
 pub enum Timed {
     Answered(Answer),
     /// The deadline passed: the call was aborted, or its callee returned too late.
-    TimedOut { elapsed: Duration },
+    TimedOut {
+        elapsed: Duration,
+    },
 }
 
 /// A deadline that has not begun until the host says so: the time that a callee waits for its turn does not count.

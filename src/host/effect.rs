@@ -155,7 +155,23 @@ pub enum Effect<'a> {
 impl Effect<'_> {
     /// The tags of all variants, in order: what `lib/effects.js` must have a case for.
     pub const TAGS: [&'static str; 18] = [
-        "model", "check", "tool", "wrap_tool", "wrap_next", "middleware", "steer", "hook", "abort", "release_handler",
-        "calls", "failed_result", "append", "append_results", "event", "turn_over", "done", "operation",
+        "model",
+        "check",
+        "tool",
+        "wrap_tool",
+        "wrap_next",
+        "middleware",
+        "steer",
+        "hook",
+        "abort",
+        "release_handler",
+        "calls",
+        "failed_result",
+        "append",
+        "append_results",
+        "event",
+        "turn_over",
+        "done",
+        "operation",
     ];
 }

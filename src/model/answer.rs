@@ -39,8 +39,9 @@ pub fn read_answer(json: &str) -> Result<ModelAnswer, CoreError> {
 
 fn read(json: &str) -> Result<ModelAnswer, String> {
     let wire: AnswerWire<'_> = serde_json::from_str(json).map_err(|error| error.to_string())?;
-    let mut message = message::outline(wire.message.ok_or("message is missing")?.get())
-        .map_err(|problem| if problem.starts_with("must") { format!("message {problem}") } else { format!("message.{problem}") })?;
+    let mut message = message::outline(wire.message.ok_or("message is missing")?.get()).map_err(|problem| {
+        if problem.starts_with("must") { format!("message {problem}") } else { format!("message.{problem}") }
+    })?;
     if message.role != Role::Assistant {
         return Err("message.role must be \"assistant\"".to_string());
     }
@@ -100,7 +101,10 @@ mod tests {
             (format!("{{\"message\":3,{usage}}}"), "message must be an object"),
             (format!("{{{message}}}"), "usage is missing"),
             (format!("{{{message},\"usage\":3}}"), "usage must be"),
-            (format!("{{{message},\"usage\":{{\"inputTokens\":-1,\"outputTokens\":0}}}}"), "usage.inputTokens must not"),
+            (
+                format!("{{{message},\"usage\":{{\"inputTokens\":-1,\"outputTokens\":0}}}}"),
+                "usage.inputTokens must not",
+            ),
             (format!("{{{message},{usage},\"stopReason\":\"done\"}}"), "stopReason must be"),
             (format!("{{\"message\":{{\"role\":\"user\",\"content\":\"\"}},{usage}}}"), "message.role must be"),
         ] {

@@ -88,7 +88,11 @@ fn hook_name(name: &str) -> std::result::Result<HookName, Fault> {
 
 /// Makes a family from the JSON text of `FamilyOptions`; `number` is what its wakes carry.
 #[napi(catch_unwind)]
-pub fn family_new(options: String, number: i64, waker: &External<Waker>) -> std::result::Result<External<FamilyHandle>, Fault> {
+pub fn family_new(
+    options: String,
+    number: i64,
+    waker: &External<Waker>,
+) -> std::result::Result<External<FamilyHandle>, Fault> {
     let options = serde_json::from_str(&options).map_err(internal)?;
     let waker: &Waker = waker;
     let waker = waker.clone();

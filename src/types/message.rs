@@ -103,8 +103,7 @@ pub fn outline(json: &str) -> Result<MessageOutline, String> {
         None => return Err("role is missing".to_string()),
     };
     let content = wire.content.ok_or("content is missing")?.get();
-    let mut message =
-        MessageOutline { role, calls: Vec::new(), empty_blocks: Vec::new(), blocks: 0 };
+    let mut message = MessageOutline { role, calls: Vec::new(), empty_blocks: Vec::new(), blocks: 0 };
     if content.starts_with('"') {
         message.blocks = 1;
         if content == EMPTY {

@@ -35,8 +35,14 @@ fn names_the_place_of_what_is_wrong() {
         (r#"{"role":"assistant","content":[{"type":"text"}]}"#, "content[0].text is missing"),
         (r#"{"role":"assistant","content":[{"type":"text","text":1}]}"#, "content[0].text must be a string"),
         (r#"{"role":"assistant","content":[{"type":"txt"}]}"#, "content[0].type must be one of"),
-        (r#"{"role":"assistant","content":[{"type":"tool_call","id":"","name":"a","input":{}}]}"#, "content[0].id must not"),
-        (r#"{"role":"user","content":[{"type":"tool_call","id":"1","name":"a","input":{}}]}"#, "cannot be in a message"),
+        (
+            r#"{"role":"assistant","content":[{"type":"tool_call","id":"","name":"a","input":{}}]}"#,
+            "content[0].id must not",
+        ),
+        (
+            r#"{"role":"user","content":[{"type":"tool_call","id":"1","name":"a","input":{}}]}"#,
+            "cannot be in a message",
+        ),
     ] {
         let problem = outline(json).unwrap_err();
         assert!(problem.contains(expected), "{json}: {problem}");

@@ -127,7 +127,12 @@ impl ScriptedHost {
     }
 
     pub fn events(&self, kind: &str) -> Vec<&Value> {
-        self.log.iter().filter(|effect| effect["t"] == "event").map(|effect| &effect["event"]).filter(|e| e["type"] == kind).collect()
+        self.log
+            .iter()
+            .filter(|effect| effect["t"] == "event")
+            .map(|effect| &effect["event"])
+            .filter(|e| e["type"] == kind)
+            .collect()
     }
 
     pub fn tags(&self) -> Vec<&str> {
