@@ -285,6 +285,8 @@ export class Family {
     for (const call of this.pending.values())
       call.abort(() => new AbortError("the agent was closed by an internal error"));
     this.pending.clear();
+    this.unreported.clear();
+    clearImmediate(this.#reportSoon);
     for (const run of [...this.runs.values()]) run.fail(this.failure);
     for (const resolve of this.operations.values()) resolve();
     this.operations.clear();
