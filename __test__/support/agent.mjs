@@ -30,20 +30,22 @@ export async function temporaryFolder(t) {
  */
 export function agentFor(t, config = {}) {
   const root = mkdtempSync(join(tmpdir(), "lite-agent-test-"));
+  let agent;
+  // Before the agent is made: a test may be about a configuration that is refused.
+  t.after(async () => {
+    if (agent) await within(agent.close(), "close() after the test", 20_000);
+    rmSync(root, { recursive: true, force: true });
+  });
   const workdir = join(root, "work");
   const home = join(root, "home");
   mkdirSync(workdir);
   mkdirSync(home);
   const { model = [{ text: "ok" }], ...rest } = config;
-  const agent = createLiteAgent({
+  agent = createLiteAgent({
     workdir,
     home,
     ...rest,
     model: Array.isArray(model) ? scriptedModel(model) : model,
-  });
-  t.after(async () => {
-    await within(agent.close(), "close() after the test", 20_000);
-    rmSync(root, { recursive: true, force: true });
   });
   return agent;
 }
