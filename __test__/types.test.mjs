@@ -24,7 +24,8 @@ const COMMON = [
   "es2022",
 ];
 const NODE = ["--types", "node", "--lib", "es2022,esnext.disposable"];
-const PLATFORM = ["--types", "", "--lib", "es2022,dom,dom.asynciterable,esnext.disposable"];
+// No types beyond the library's: where the compiler would look for them, there are none.
+const PLATFORM = ["--typeRoots", folder, "--lib", "es2022,dom,dom.asynciterable,esnext.disposable"];
 
 const files = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isFile())
