@@ -29,7 +29,10 @@ test("a panic rejects every run that waits, closes the agent and leaves other ag
     assert.match(outcome.reason.message, /internal error/);
   }
   await assert.rejects(agent.send("again"), (error) => error instanceof ClosedError || error.code === "internal");
-  assert.throws(() => agent.hook("run:end", () => {}), (error) => error.code === "internal");
+  assert.throws(
+    () => agent.hook("run:end", () => {}),
+    (error) => error.code === "internal",
+  );
   await within(agent.close(), "close()");
   assert.equal((await other.send("go")).text, "fine");
 });
@@ -64,11 +67,15 @@ test("a process in which the core panicked ends by itself and with its own exit 
     native.familyAnswer = (handle) => native.familyPanic(handle);
     await agent.send("go").catch((error) => console.log(error.code));
   `;
-  const ended = spawnSync(process.execPath, ["--unhandled-rejections=strict", "--input-type=module", "--eval", script], {
-    cwd: fileURLToPath(new URL("..", import.meta.url)),
-    encoding: "utf8",
-    timeout: 20_000,
-  });
+  const ended = spawnSync(
+    process.execPath,
+    ["--unhandled-rejections=strict", "--input-type=module", "--eval", script],
+    {
+      cwd: fileURLToPath(new URL("..", import.meta.url)),
+      encoding: "utf8",
+      timeout: 20_000,
+    },
+  );
   assert.equal(ended.status, 0, ended.stderr);
   assert.equal(ended.stdout, "internal\n");
 });

@@ -10,8 +10,8 @@ export const addonFile = join(root, "lite-agent.linux-x64-gnu.node");
 const buildFolder = join(root, ".build");
 const stampFile = join(buildFolder, "addon.json");
 
-/** What the addon is made of; folders count with all that is in them. */
-const SOURCES = ["Cargo.toml", "Cargo.lock", "build.rs", "src"];
+/** What the addon and its types are made of; folders count with all that is in them. */
+const SOURCES = ["Cargo.toml", "Cargo.lock", "build.rs", "src", "scripts/binding-header.d.cts"];
 
 /** The cargo profiles by what they are for; see Cargo.toml. */
 const PROFILE_WORDS = { debug: [], ci: ["--profile", "ci"], release: ["--release"] };

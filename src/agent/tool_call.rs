@@ -35,10 +35,8 @@ impl Run {
         }
         self.tell(Event::ToolCallStart { call: key, turn });
         let started = Instant::now();
-        let ended = match self.begin_and_execute(call, key).await {
-            Ok(ended) => Some(ended),
-            Err(_cancelled) => None,
-        };
+        // Nothing where the run was cancelled.
+        let ended = self.begin_and_execute(call, key).await.ok();
         let duration_ms = milliseconds(started);
         let status = match &ended {
             None => HookStatus::Cancelled,

@@ -208,7 +208,6 @@ pub fn family_close(handle: &External<FamilyHandle>, operation: i64) -> Result<T
 
 /// Panics within a turn. It stands for a fault of ours in the test that nothing of it reaches the host.
 #[napi(catch_unwind, ts_return_type = "string")]
-#[expect(clippy::panic, reason = "that is its purpose")]
 pub fn family_panic(handle: &External<FamilyHandle>) -> Result<Text> {
     handle.turn(|_| panic!("asked to panic"))
 }
