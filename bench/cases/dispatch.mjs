@@ -12,13 +12,13 @@ const SIZES = [
 ];
 const HANDLERS = [1, 10, 100];
 
-/** A batch takes some milliseconds at most: what is short is seldom interrupted. Many rounds make up for it. */
+/** A batch is long enough to run warm after the collection before it, and short enough to be seldom interrupted. */
 function callsFor(handlers, bytes) {
-  const wanted = handlers === 1 ? 200 : handlers === 10 ? 40 : 8;
+  const wanted = handlers === 1 ? 1_000 : handlers === 10 ? 200 : 40;
   return bytes > 10_000 ? Math.min(wanted, 10) : wanted;
 }
 /** What the usual number of rounds is multiplied with. */
-const ROUNDS = 4;
+const ROUNDS = 2;
 
 let seen = 0;
 const handlerKinds = {
