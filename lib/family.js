@@ -14,7 +14,7 @@ const active = new Map();
 let lastNumber = 0;
 let redactionIsWarm = false;
 
-/** The queue lets go of effects that were performed, so many at a time. */
+/** The queue lets go of effects that were performed, once so many of them are the greater part of it. */
 const DONE_EFFECTS_KEPT = 64;
 
 // At module load, so that wakes come in no caller's async context.
@@ -238,8 +238,8 @@ export class Family {
     try {
       // The queue grows while it is drained: performing an effect may enter the core again.
       for (this.performing = 0; this.performing < this.queue.length; this.performing += 1) {
-        if (this.performing === DONE_EFFECTS_KEPT) {
-          this.queue.splice(0, DONE_EFFECTS_KEPT);
+        if (this.performing >= DONE_EFFECTS_KEPT && this.performing * 2 > this.queue.length) {
+          this.queue.splice(0, this.performing);
           this.performing = 0;
         }
         const effect = this.queue[this.performing];

@@ -1,6 +1,7 @@
 //! What the core needs to know of a message: its outline. The message itself stays with the host, frozen.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -117,6 +118,10 @@ pub fn outline(json: &str) -> Result<MessageOutline, String> {
     for (index, block) in blocks.into_iter().enumerate() {
         read_block(&mut message, index, block.get()).map_err(|problem| format!("content[{index}]{problem}"))?;
     }
+    let mut ids = HashSet::with_capacity(message.calls.len());
+    if let Some(twice) = message.calls.iter().find(|call| !ids.insert(call.id.as_str())) {
+        return Err(format!("content has two calls with the id \"{}\"", cut(&twice.id)));
+    }
     Ok(message)
 }
 
@@ -139,9 +144,6 @@ fn read_block(message: &mut MessageOutline, index: usize, json: &str) -> Result<
         Some("tool_call") if assistant => {
             let id = non_empty(block.id, ".id")?;
             let name = non_empty(block.name, ".name")?;
-            if message.calls.iter().any(|call| call.id == id) {
-                return Err(format!(".id \"{}\" is the id of an earlier call of the same message", cut(&id)));
-            }
             let (input, refused) = match block.input {
                 Some(input) => (whole_characters(input.get()).into(), None),
                 None => ("null".into(), Some("input is missing".to_string())),

@@ -53,7 +53,7 @@ fn names_the_place_of_what_is_wrong() {
 fn refuses_two_calls_with_one_id() {
     let call = r#"{"type":"tool_call","id":"x","name":"a","input":{}}"#;
     let problem = outline(&format!(r#"{{"role":"assistant","content":[{call},{call}]}}"#)).unwrap_err();
-    assert!(problem.contains("content[1].id \"x\""), "{problem}");
+    assert!(problem.contains("two calls with the id \"x\""), "{problem}");
 }
 
 #[test]
