@@ -9,11 +9,16 @@ const paint = (code, text) => (coloured ? `\u001b[${code}m${text}\u001b[0m` : te
 /** Microseconds with three significant digits or so. */
 function time(microseconds) {
   if (microseconds === undefined) return "";
+  // A difference that is lost in the noise.
+  if (microseconds < 0) return "≈ 0 µs";
   const digits = Math.abs(microseconds) < 10 ? 2 : Math.abs(microseconds) < 100 ? 1 : 0;
   return `${microseconds.toFixed(digits)} µs`;
 }
 
-const ratio = (ours, other) => (ours === undefined || other === undefined ? "" : (ours / other).toFixed(2));
+function ratio(ours, other) {
+  if (ours === undefined || other === undefined) return "";
+  return ours < 0 ? "≈ 0" : (ours / other).toFixed(2);
+}
 
 function target(row) {
   if (!row.target) return "";
