@@ -6,6 +6,12 @@ declare class FamilyHandle {
   private readonly core: never;
 }
 
+/** A compiled policy: nobody looks inside. */
+declare class PolicyHandle {
+  private constructor();
+  private readonly policy: never;
+}
+
 /** What JS holds of the way by which families ask for a turn. */
 declare class Waker {
   private constructor();
@@ -55,7 +61,7 @@ export declare function familyHook(handle: ExternalObject<FamilyHandle>, event: 
 export declare function familyListen(handle: ExternalObject<FamilyHandle>, subscribed: boolean): void
 
 /** Makes a family from the JSON text of `FamilyOptions`; `number` is what its wakes carry. */
-export declare function familyNew(options: string, number: number, waker: ExternalObject<Waker>): ExternalObject<FamilyHandle>
+export declare function familyNew(options: string, number: number, waker: ExternalObject<Waker>, policy?: ExternalObject<PolicyHandle> | undefined | null): ExternalObject<FamilyHandle>
 
 /** Panics within a turn. It stands for a fault of ours in the test that nothing of it reaches the host. */
 export declare function familyPanic(handle: ExternalObject<FamilyHandle>): string
@@ -79,6 +85,18 @@ export declare function familyWrapNext(handle: ExternalObject<FamilyHandle>, wra
 
 /** The candidate that the word most likely meant, or null. */
 export declare function nearest(word: string, candidates: Array<string>): string | null
+
+/**
+ * A verdict: its bare word, JSON text of `{ decision, ruleId?, reason? }`, or JSON text of `{ where }`, the positions of
+ * the rules whose functions are to be asked first. `holding` are those that were asked and hold; without it none was.
+ */
+export declare function policyCheck(policy: ExternalObject<PolicyHandle>, tool: string, input: string, holding?: Array<number> | undefined | null): string
+
+/** Compiles a policy from JSON text. */
+export declare function policyCompile(json: string): ExternalObject<PolicyHandle>
+
+/** The policy whose verdict is the strictest of several. */
+export declare function policyCompose(policies: Array<ExternalObject<PolicyHandle>>): ExternalObject<PolicyHandle>
 
 /** The text with secrets masked. */
 export declare function redactText(text: string): Text

@@ -1,6 +1,7 @@
 // The public face of lite-agent: names only. What a name does is in lib/, its type in index.d.ts.
 
 export { createLiteAgent, query } from "./lib/agent.js";
+export { bashCommand, composePolicies, filePath, policy, strictPolicy } from "./lib/policy.js";
 export { defineTool, tool } from "./lib/tools.js";
 export { isTextBlock, isToolCallBlock, textBlock, toolResultBlock } from "./lib/messages.js";
 export { SteerController } from "./lib/steer.js";
@@ -23,13 +24,10 @@ export {
 export {
   aiSdk,
   anthropic,
-  bashCommand,
   checkpointerConformance,
-  composePolicies,
   DEFAULT_RESOURCE_LIMITS,
   estimateTokens,
   fileCheckpointer,
-  filePath,
   foldEvents,
   jsonCodec,
   localOpenAI,
@@ -37,11 +35,9 @@ export {
   nativeCodec,
   noopSandbox,
   openai,
-  policy,
   providerConformance,
   reactCodec,
   resolveProjectPaths,
   sandboxRuntime,
   sqliteCheckpointer,
-  strictPolicy,
 } from "./lib/unavailable.js";

@@ -14,7 +14,7 @@ test("the benchmarks run and report every row with a number", async () => {
   const { quick, unit, sections } = JSON.parse(stdout);
   assert.deepEqual({ quick, unit }, { quick: true, unit: "microseconds" });
   const counts = Object.fromEntries(Object.entries(sections).map(([name, rows]) => [name, rows.length]));
-  assert.deepEqual(counts, { dispatch: 10, runs: 6, streaming: 4, lifetime: 6 });
+  assert.deepEqual(counts, { dispatch: 10, runs: 6, streaming: 4, permissions: 12, lifetime: 6 });
   for (const { label, ours, plain } of Object.values(sections).flat()) {
     assert.ok(Number.isFinite(ours ?? plain), label);
   }

@@ -62,7 +62,9 @@ const ACCEPTED = {
   use: [[], [{ name: "audit" }], [{ name: "audit", beforeModel() {}, afterAgent: undefined }]],
   hookFiles: [true, false],
   home: [home, "relative-home"],
-  permissionMode: ["enforce"],
+  permission: [{ check() {} }],
+  permissionMode: ["enforce", "dry-run"],
+  onApproval: [{ request() {} }],
   permissionAudit: [false],
   redact: [(value) => value],
   sessions: [false],
@@ -83,11 +85,8 @@ const UNAVAILABLE = {
   maxDecodeRetries: [1, 3],
   outputSchema: [{ type: "object" }],
   maxParallelSubagents: [1, 6],
-  permission: [{ check() {} }],
   subagentPermission: [{ check() {} }],
-  permissionMode: ["dry-run"],
   permissionAudit: [true],
-  onApproval: [{ request() {} }],
   onAskUser: [{ request() {} }],
   sandbox: [{}],
   bash: [{}],
@@ -186,7 +185,7 @@ test("a message says what was wrong, and what would be right", () => {
   );
   refuse({ tools: {} }, "tools must be an array, got object");
   refuse({ use: [{ name: "audit", wrapToolCall: 1 }] }, "use[0].wrapToolCall must be a function, got 1");
-  refuse({ permissionMode: "dry-run" }, 'permissionMode: "dry-run" is not available yet');
+  refuse({ permissionAudit: true }, "permissionAudit: true is not available yet");
 });
 
 test("a string model is refused until there are native providers", () => {

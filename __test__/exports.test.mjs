@@ -28,11 +28,8 @@ const ERRORS = [
 const UNAVAILABLE = [
   "aiSdk",
   "anthropic",
-  "bashCommand",
-  "composePolicies",
   "estimateTokens",
   "fileCheckpointer",
-  "filePath",
   "foldEvents",
   "jsonCodec",
   "localOpenAI",
@@ -40,12 +37,10 @@ const UNAVAILABLE = [
   "nativeCodec",
   "noopSandbox",
   "openai",
-  "policy",
   "reactCodec",
   "resolveProjectPaths",
   "sandboxRuntime",
   "sqliteCheckpointer",
-  "strictPolicy",
 ];
 const UNAVAILABLE_ASYNC = ["checkpointerConformance", "providerConformance"];
 

@@ -32,6 +32,7 @@ const expected = {
     ],
     [/^true$/, /^now there is time for it$/],
   ],
+  "docs/permissions.md": [[/^deny deploys user$/], [/^\{ decision: 'deny', ruleId: 'company-no-rm' \}$/]],
 };
 
 for (const [file, blocks] of Object.entries(expected)) {
@@ -67,7 +68,7 @@ test("the README asks for the Rust that the crate asks for", async () => {
 });
 
 test("every relative link of the documents leads to a file", async () => {
-  for (const file of ["README.md", "docs/hooks.md", "bench/README.md"]) {
+  for (const file of ["README.md", "docs/hooks.md", "docs/permissions.md", "bench/README.md"]) {
     const text = await readFile(join(root, file), "utf8");
     for (const [, target] of text.matchAll(/\]\((?!https?:)([^)#]+)\)/g)) {
       const address = new URL(target, new URL(`../${file}`, import.meta.url));

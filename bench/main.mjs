@@ -4,6 +4,7 @@ import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { dispatchRows } from "./cases/dispatch.mjs";
 import { lifetimeRows } from "./cases/lifetime.mjs";
+import { permissionRows } from "./cases/permissions.mjs";
 import { runRows } from "./cases/runs.mjs";
 import { streamingRows } from "./cases/streaming.mjs";
 import { meetsTarget, PACES } from "./measure.mjs";
@@ -24,6 +25,11 @@ const SECTIONS = {
     title: "Streaming",
     explanation: "time of the JS thread, provider and consumer included · plain: the bare loop",
     rows: streamingRows,
+  },
+  permissions: {
+    title: "Permission, a decision",
+    explanation: "rules that do not match, asked from JS",
+    rows: permissionRows,
   },
   lifetime: {
     title: "Agents that come and go",

@@ -13,6 +13,7 @@ import { sortMiddleware } from "./middleware.js";
 import { native } from "./native.js";
 import { Run } from "./run.js";
 import { RunIterator } from "./run-iterator.js";
+import { nativePolicy } from "./policy.js";
 import { prepareTools } from "./tools.js";
 
 const HOOK_NAMES = ["run:start", "run:end", "tool:start", "tool:end", "compact:start", "compact:end"];
@@ -33,11 +34,15 @@ class LiteAgent {
   constructor(checked) {
     const tools = prepareTools(checked.tools).filter(({ name }) => isSelected(name, checked));
     const middleware = sortMiddleware(checked.use);
-    this.#family = new Family(familyOptions(checked, tools, middleware), {
+    const policy = checked.permission === undefined ? undefined : nativePolicy(checked.permission);
+    const options = familyOptions(checked, { tools, middleware, policy });
+    this.#family = new Family(options, policy, {
       provider: checked.model,
       request: requestTemplate(checked, tools),
       tools,
       middleware,
+      permission: checked.permission,
+      onApproval: checked.onApproval,
       redact: checked.redact,
       runOver: (run) => this.#forgetBlank(run),
     });
@@ -222,8 +227,11 @@ function notAvailable(what) {
   throw new ConfigError(`${what} is not available yet`);
 }
 
-function familyOptions(checked, tools, middleware) {
+function familyOptions(checked, { tools, middleware, policy }) {
   return {
+    hostPolicy: checked.permission !== undefined && policy === undefined,
+    dryRun: checked.permissionMode === "dry-run",
+    hasApproval: checked.onApproval !== undefined,
     modelName: checked.modelName,
     maxTurns: checked.maxTurns,
     maxParallelTools: checked.maxParallelTools,

@@ -54,6 +54,13 @@ const off = (name, value) => (value === false ? value : later(name));
 /** On by default once it is there. Until then the default is as if off, and whoever asks for it is told. */
 const notYetOn = only([false], flag);
 
+/** An object of the host that has one function. */
+const having = (member) => (name, value) => {
+  const isObject = (typeof value === "object" && value !== null) || typeof value === "function";
+  if (isObject && typeof value[member] === "function") return value;
+  return refuse(name, `an object with a function ${member}()`, value);
+};
+
 function list(name, value) {
   return Array.isArray(value) ? [...value] : refuse(name, "an array", value);
 }
@@ -157,12 +164,12 @@ const SHARED_RULES = Object.assign(Object.create(null), {
   use: middleware,
   hookFiles: flag,
   home: (name, value) => resolve(filledText(name, value)),
-  permission: later,
+  permission: having("check"),
   subagentPermission: later,
-  permissionMode: only(["enforce"], oneOf(["enforce", "dry-run"])),
+  permissionMode: oneOf(["enforce", "dry-run"]),
   permissionAudit: only([false], flag),
   redact: callable,
-  onApproval: later,
+  onApproval: having("request"),
   onAskUser: later,
   sandbox: later,
   bash: later,
@@ -254,6 +261,9 @@ export function checkConfig(config, { query }) {
     reasoningEffort: given.reasoningEffort,
     maxParallelTools: given.maxParallelTools ?? DEFAULT_MAX_PARALLEL_TOOLS,
     use: given.use ?? [],
+    permission: given.permission,
+    permissionMode: given.permissionMode ?? "enforce",
+    onApproval: given.onApproval,
     redact: given.redact,
   };
   if (!query) return checked;

@@ -4,6 +4,7 @@
 import { performHook } from "./hooks.js";
 import { performMiddleware, performWrapTool, settleWrapNext } from "./middleware.js";
 import { performModel } from "./model.js";
+import { performApproval, performPolicy } from "./permissions.js";
 import { performSteer } from "./steering.js";
 import { performCheck, performTool } from "./tool-calls.js";
 
@@ -49,6 +50,12 @@ export function perform(family, run, effect) {
       break;
     case "failed_result":
       run.keepResult(effect.key, effect.call, effect.content, true);
+      break;
+    case "policy":
+      performPolicy(family, run, effect);
+      break;
+    case "approval":
+      performApproval(family, run, effect);
       break;
     case "append":
       run.append(effect);

@@ -30,10 +30,11 @@ function asPublicError(error) {
 export class Family {
   /**
    * @param options what the core is told, as JSON data
+   * @param policy a native policy, as the addon handed it out, or undefined
    * @param parts the host's own objects: provider, prepared tools, middleware, redactor, …
    * @throws {ConfigError} when a tool's schema cannot be used
    */
-  constructor(options, parts) {
+  constructor(options, policy, parts) {
     lastNumber += 1;
     this.number = lastNumber;
     this.parts = parts;
@@ -53,7 +54,7 @@ export class Family {
     this.lastRun = 0;
     this.lastOperation = 0;
     try {
-      this.handle = native.familyNew(JSON.stringify(options), this.number, waker);
+      this.handle = native.familyNew(JSON.stringify(options), this.number, waker, policy);
     } catch (error) {
       throw asPublicError(error);
     }

@@ -3,7 +3,9 @@
 import { AsyncResource } from "node:async_hooks";
 
 import { AbortError, AgentError, errorFromData } from "./errors.js";
+import { copyFrozen } from "./frozen.js";
 import { native } from "./native.js";
+import { defaultRedactor } from "./redact.js";
 import { onAbort } from "./signals.js";
 import { describeThrown } from "./thrown.js";
 
@@ -163,6 +165,10 @@ export class Run {
       case "tool_call_start":
         event.call = this.values.get(event.call);
         break;
+      case "approval_request":
+      case "permission_decision":
+        event.call = this.#redactedCall(event.call);
+        break;
       case "tool_result":
         event.result = this.values.get(event.result);
         break;
@@ -275,6 +281,18 @@ export class Run {
       // A proxy that does not want to be looked at is no Error.
     }
     return new AgentError(describeThrown(thrown).message, { code: "thrown_value", cause: thrown });
+  }
+
+  /** A call as events of permission show it. */
+  #redactedCall(key) {
+    const { id, name, input } = this.values.get(key);
+    const redact = this.family.parts.redact ?? defaultRedactor;
+    try {
+      return Object.freeze({ id, name, input: copyFrozen(redact(input)) });
+    } catch {
+      // A redactor that fails must not let through what it was to mask.
+      return Object.freeze({ id, name, input: copyFrozen(defaultRedactor(input)) });
+    }
   }
 
   #redacted(message) {

@@ -37,12 +37,6 @@ export const nativeCodec = unavailable("nativeCodec");
 export const jsonCodec = unavailable("jsonCodec");
 export const reactCodec = unavailable("reactCodec");
 
-export const policy = unavailable("policy");
-export const strictPolicy = unavailable("strictPolicy");
-export const composePolicies = unavailable("composePolicies");
-export const bashCommand = unavailable("bashCommand");
-export const filePath = unavailable("filePath");
-
 export const sandboxRuntime = unavailable("sandboxRuntime");
 export const noopSandbox = unavailable("noopSandbox");
 /** What limits apply where a host names none. A constant, so it is here whole before the sandbox is. */

@@ -6,6 +6,12 @@ declare class FamilyHandle {
   private readonly core: never;
 }
 
+/** A compiled policy: nobody looks inside. */
+declare class PolicyHandle {
+  private constructor();
+  private readonly policy: never;
+}
+
 /** What JS holds of the way by which families ask for a turn. */
 declare class Waker {
   private constructor();

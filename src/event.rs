@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::types::{CallId, HookName, StopReason, Usage};
+use crate::types::{CallId, Decision, HookName, StopReason, Usage};
 
 /// How serious a diagnostic is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -19,6 +19,15 @@ pub enum Level {
 pub struct HookError {
     pub name: String,
     pub message: String,
+}
+
+/// Who decided about a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DecidedBy {
+    Policy,
+    User,
+    Auto,
 }
 
 /// Where a registration came from.
@@ -113,6 +122,27 @@ pub enum Event<'a> {
     TurnEnd {
         turn: u32,
         stop_reason: StopReason,
+    },
+    ApprovalRequest {
+        call: CallId,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<&'a str>,
+    },
+    ApprovalResolved {
+        id: &'a str,
+        decision: Decision,
+        by: DecidedBy,
+    },
+    PermissionDecision {
+        call: CallId,
+        decision: Decision,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rule_id: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<&'a str>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        simulated: bool,
+        by: DecidedBy,
     },
     Error {
         error: ErrorReference,

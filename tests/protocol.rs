@@ -20,6 +20,8 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
         Effect::Tool { id, run, call, tool: 0, timed: false },
         Effect::WrapTool { id, run, call },
         Effect::WrapNext { run, wrap: id, index: 1, result: call },
+        Effect::Policy { id, run, call },
+        Effect::Approval { id, run, call },
         Effect::Middleware { id, run, point: MiddlewarePoint::BeforeModel, turn: 1 },
         Effect::Steer { id, run, kind: SteerKind::Steer },
         Effect::Hook { id, run, handler: HandlerId(1), key: call, make: Some(subject), last: true },
@@ -41,6 +43,8 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
             | Effect::Tool { .. }
             | Effect::WrapTool { .. }
             | Effect::WrapNext { .. }
+            | Effect::Policy { .. }
+            | Effect::Approval { .. }
             | Effect::Middleware { .. }
             | Effect::Steer { .. }
             | Effect::Hook { .. }

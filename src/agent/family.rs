@@ -3,9 +3,10 @@
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::flow::Flow;
@@ -16,6 +17,7 @@ use crate::event::{Event, HookError, HookFailure, Level};
 use crate::hooks::{Registry, failure_message};
 use crate::host::{Effect, Host, Spawner};
 use crate::permission::redact::redact_text;
+use crate::permission::{Policy, default_policy};
 use crate::session::Session;
 use crate::tools::ToolSet;
 use crate::types::{CallId, HandlerId, HookName, RunKey};
@@ -34,6 +36,10 @@ pub struct Family {
     pub(super) spawner: Spawner,
     pub(super) tools: ToolSet,
     pub(super) options: FamilyOptions,
+    /// Absent where the host is asked for each decision.
+    pub(super) policy: Option<Arc<Policy>>,
+    /// Approvals are asked one at a time.
+    pub(super) approvals: Semaphore,
     pub(super) hooks: RefCell<Registry>,
     pub(super) sessions: RefCell<HashMap<String, Rc<Session>>>,
     pub(super) runs: RefCell<HashMap<RunKey, Rc<RunHandle>>>,
@@ -48,14 +54,26 @@ pub struct Family {
 impl Family {
     /// # Errors
     /// `CoreError::Config` when a tool's schema cannot be used.
-    pub fn new(host: Host, spawner: Spawner, mut options: FamilyOptions) -> Result<Rc<Family>, CoreError> {
+    pub fn new(
+        host: Host,
+        spawner: Spawner,
+        mut options: FamilyOptions,
+        policy: Option<Arc<Policy>>,
+    ) -> Result<Rc<Family>, CoreError> {
         let tools = ToolSet::new(std::mem::take(&mut options.tools)).map_err(CoreError::Config)?;
+        let policy = match policy {
+            _ if options.host_policy => None,
+            Some(policy) => Some(policy),
+            None => Some(default_policy()),
+        };
         Ok(Rc::new(Family {
             hooks: RefCell::new(Registry::new(host.clone())),
             host,
             spawner,
             tools,
             options,
+            policy,
+            approvals: Semaphore::new(1),
             sessions: RefCell::default(),
             runs: RefCell::default(),
             wraps: RefCell::default(),

@@ -28,6 +28,12 @@ pub struct FamilyOptions {
     pub max_parallel_tools: usize,
     pub tools: Vec<ToolSpecification>,
     pub middleware: MiddlewareOptions,
+    /// The host is asked for each decision; otherwise the native policy, or the SDK's defaults.
+    pub host_policy: bool,
+    /// Calls run whatever the policy says.
+    pub dry_run: bool,
+    /// There is a handler to ask for approval.
+    pub has_approval: bool,
     /// The host masks diagnostics itself.
     pub host_redacts: bool,
 }

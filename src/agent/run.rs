@@ -183,9 +183,14 @@ impl Run {
         self.cancellable(self.handle.flow.ready()).await
     }
 
+    /// Whether anybody listens to the run's events.
+    pub fn is_heard(&self) -> bool {
+        self.handle.stream.get() || self.family.subscribed.get()
+    }
+
     /// Emits an event, if anybody listens.
     pub fn tell(&self, event: Event<'_>) {
-        if self.handle.stream.get() || self.family.subscribed.get() {
+        if self.is_heard() {
             self.family.host.emit(&Effect::Event { run: self.key, event });
         }
     }

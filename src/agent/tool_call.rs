@@ -5,23 +5,23 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
 
+use super::admission::Admitted;
 use super::run::{Run, Stopped};
 use super::turn::milliseconds;
 use crate::event::{Event, HookError};
 use crate::host::{Answer, Effect, HookSubject, HostError, HostErrorKind, Timed};
-use crate::tools::Tool;
 use crate::types::{CallId, HookName, HookStatus, ToolCall};
 
 /// The result of a call that was open when its run was cancelled.
 const INTERRUPTED: &str = "interrupted";
 
 /// How the execution of a call ended.
-struct Ended {
+pub(super) struct Ended {
     /// Key of the result.
-    result: CallId,
-    is_error: bool,
+    pub result: CallId,
+    pub is_error: bool,
     /// What was thrown, if anything was.
-    thrown: Option<HookError>,
+    pub thrown: Option<HookError>,
 }
 
 impl Run {
@@ -65,51 +65,33 @@ impl Run {
     }
 
     async fn execute(&self, call: &ToolCall, key: CallId) -> Ended {
-        let Some(tool) = self.family.tools.get(&call.name) else {
-            return self.failed(key, &self.family.tools.unknown(&call.name));
-        };
-        let name = &call.name;
-        if let Some(problem) = &call.refused {
-            return self.failed(key, &format!("Error: invalid input for tool '{name}': {problem}"));
+        match self.admit(call, key).await {
+            Err(ended) => ended,
+            Ok(admitted) if self.family.options.middleware.wrap_tool_call => self.wrapped(&admitted).await,
+            Ok(admitted) => self.call_tool(&admitted).await,
         }
-        if let Some(schema) = &tool.schema
-            && let Err(problem) = schema.check(&call.input)
-        {
-            return self.failed(key, &format!("Error: invalid input for tool '{name}': {problem}"));
-        }
-        if self.family.options.middleware.wrap_tool_call {
-            return self.wrapped(tool, call, key).await;
-        }
-        self.call_tool(tool, call, key).await
     }
 
-    /// Executes the tool itself; the host validates the input first where the tool has a validator of its own.
-    async fn call_tool(&self, tool: &Tool, call: &ToolCall, key: CallId) -> Ended {
+    /// Executes the tool itself. The host validates the input first where the tool has a validator of its own.
+    async fn call_tool(&self, admitted: &Admitted<'_>) -> Ended {
+        let Admitted { tool, call, key } = admitted;
         let timed = tool.timeout.is_some();
         let pending =
-            self.family.host.call(|id| Effect::Tool { id, run: self.key, call: key, tool: tool.index, timed });
+            self.family.host.call(|id| Effect::Tool { id, run: self.key, call: *key, tool: tool.index, timed });
         let result = pending.id();
         match pending.within(tool.timeout).await {
-            Timed::Answered(answer) => self.judge(answer, result, call, key),
+            Timed::Answered(answer) => self.judge(answer, result, call, *key),
             Timed::TimedOut { .. } => {
                 let limit = tool.timeout.unwrap_or_default().as_millis();
-                self.failed(key, &format!("timed out after {limit} ms"))
+                self.failed(*key, &format!("timed out after {limit} ms"))
             }
         }
     }
 
     /// Runs the onion of `wrapToolCall`, whose innermost `next()` executes the tool, as often as it is called.
-    async fn wrapped(&self, tool: &Tool, call: &ToolCall, key: CallId) -> Ended {
+    async fn wrapped(&self, admitted: &Admitted<'_>) -> Ended {
+        let Admitted { call, key, .. } = *admitted;
         let host = &self.family.host;
-        if tool.schema.is_none() {
-            // Middleware never sees input that the tool would refuse.
-            let check = host.call(|id| Effect::Check { id, run: self.key, call: key, tool: tool.index });
-            let id = check.id();
-            let answer = check.await;
-            if answer.outcome.is_err() {
-                return self.judge(answer, id, call, key);
-            }
-        }
         let onion = host.call(|id| Effect::WrapTool { id, run: self.key, call: key });
         let wrap = onion.id();
         let (sender, mut calls) = tokio::sync::mpsc::unbounded_channel();
@@ -128,7 +110,7 @@ impl Run {
                     host.emit(&Effect::WrapNext { run: self.key, wrap, index, result });
                 }
                 Some(index) = calls.recv() => {
-                    executions.push(async move { (index, self.call_tool(tool, call, key).await) });
+                    executions.push(async move { (index, self.call_tool(admitted).await) });
                 }
             }
         };
@@ -139,7 +121,7 @@ impl Run {
         ended
     }
 
-    fn judge(&self, answer: Answer, result: CallId, call: &ToolCall, key: CallId) -> Ended {
+    pub(super) fn judge(&self, answer: Answer, result: CallId, call: &ToolCall, key: CallId) -> Ended {
         match answer.outcome {
             Ok(is_error) => Ended { result, is_error: is_error == "true", thrown: None },
             Err(HostError { kind: HostErrorKind::Invalid, message, .. }) => {
@@ -153,7 +135,7 @@ impl Run {
         }
     }
 
-    fn failed(&self, key: CallId, content: &str) -> Ended {
+    pub(super) fn failed(&self, key: CallId, content: &str) -> Ended {
         Ended { result: self.failed_result(key, content), is_error: true, thrown: None }
     }
 

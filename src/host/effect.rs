@@ -100,6 +100,10 @@ pub enum Effect<'a> {
     WrapTool { id: CallId, run: RunKey, call: CallId },
     /// The `next()` numbered `index` of the onion `wrap` has this result.
     WrapNext { run: RunKey, wrap: CallId, index: u32, result: CallId },
+    /// Ask the host's policy about a call. Answered with a verdict.
+    Policy { id: CallId, run: RunKey, call: CallId },
+    /// Ask the approval handler about a call. Answered with `allow`, or anything else.
+    Approval { id: CallId, run: RunKey, call: CallId },
     /// Ask all middleware at one point of the run. Answered with nothing.
     Middleware { id: CallId, run: RunKey, point: MiddlewarePoint, turn: u32 },
     /// Take steered messages. Answered with an array of messages, kept under the id.
@@ -154,12 +158,14 @@ pub enum Effect<'a> {
 
 impl Effect<'_> {
     /// The tags of all variants, in order: what `lib/effects.js` must have a case for.
-    pub const TAGS: [&'static str; 18] = [
+    pub const TAGS: [&'static str; 20] = [
         "model",
         "check",
         "tool",
         "wrap_tool",
         "wrap_next",
+        "policy",
+        "approval",
         "middleware",
         "steer",
         "hook",

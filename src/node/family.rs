@@ -8,6 +8,7 @@ use std::time::Duration;
 use napi::bindgen_prelude::{Error, External, Result, within_runtime_if_available};
 use napi_derive::napi;
 
+use super::policy::PolicyHandle;
 use super::text::Text;
 use super::waker::Waker;
 use crate::agent::Family;
@@ -92,13 +93,15 @@ pub fn family_new(
     options: String,
     number: i64,
     waker: &External<Waker>,
+    policy: Option<&External<PolicyHandle>>,
 ) -> std::result::Result<External<FamilyHandle>, Fault> {
     let options = serde_json::from_str(&options).map_err(internal)?;
     let waker: &Waker = waker;
     let waker = waker.clone();
     let driver = Driver::new(Box::new(move || waker.wake(number)));
     let host = driver.host();
-    let family = Family::new(driver.host(), driver.spawner(), options).map_err(thrown)?;
+    let family =
+        Family::new(driver.host(), driver.spawner(), options, policy.map(|policy| policy.policy())).map_err(thrown)?;
     Ok(External::new(FamilyHandle {
         core: RefCell::new(Some(Core { driver, family })),
         host,

@@ -2,6 +2,7 @@
 //! nothing else does.
 
 mod family;
+mod policy;
 mod pure;
 mod text;
 mod waker;

@@ -39,13 +39,15 @@ impl ScriptedHost {
         let driver = Driver::new(Box::new(move || notify.notify_one()));
         let mut full = json!({
             "modelName": "scripted", "maxTurns": 50, "maxParallelTools": 10, "tools": [], "hostRedacts": false,
+            "hostPolicy": false, "dryRun": false,
+            "hasApproval": false,
             "middleware": { "beforeAgent": false, "beforeModel": false, "afterAgent": false, "wrapToolCall": false },
         });
         for (name, value) in options.as_object().unwrap() {
             full[name] = value.clone();
         }
         let options: FamilyOptions = serde_json::from_value(full).unwrap();
-        let family = Family::new(driver.host(), driver.spawner(), options).unwrap();
+        let family = Family::new(driver.host(), driver.spawner(), options, None).unwrap();
         ScriptedHost { host: driver.host(), family, driver, rule: Box::new(rule), woken, log: Vec::new() }
     }
 

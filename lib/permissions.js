@@ -1,0 +1,31 @@
+// Asks the host about permission: its policy where it is no native one, and its approval handler. What an answer means,
+// and in which order approvals are asked, is the core's.
+import { LazySignal, callbackFrame } from "./context.js";
+import { callHost } from "./host-call.js";
+import { readVerdict } from "./policy.js";
+
+/** Asks the host's policy about a call. */
+export function performPolicy(family, run, { id, call }) {
+  callHost(family, run, id, {
+    frame: callbackFrame(family, run.sessionId),
+    lazy: null,
+    timed: false,
+    callback: () => family.parts.permission.check(run.values.get(call), Object.freeze({ sessionId: run.sessionId })),
+    conclude(answer) {
+      const verdict = readVerdict(answer);
+      return JSON.stringify(typeof verdict === "string" ? { decision: verdict } : verdict);
+    },
+  });
+}
+
+/** Asks the approval handler, which sees the call as it is. */
+export function performApproval(family, run, { id, call }) {
+  const lazy = new LazySignal();
+  callHost(family, run, id, {
+    frame: callbackFrame(family, run.sessionId),
+    lazy,
+    timed: false,
+    callback: () => family.parts.onApproval.request(run.values.get(call), lazy.signal),
+    conclude: (answer) => (answer === "allow" ? "allow" : "deny"),
+  });
+}
