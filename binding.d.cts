@@ -87,16 +87,19 @@ export declare function familyWrapNext(handle: ExternalObject<FamilyHandle>, wra
 export declare function nearest(word: string, candidates: Array<string>): string | null
 
 /**
- * A verdict: its bare word, JSON text of `{ decision, ruleId?, reason? }`, or JSON text of `{ where }`, the positions of
- * the rules whose functions are to be asked first. `holding` are those that were asked and hold; without it none was.
+ * The verdict on a call: a bare decision, or `{ decision, ruleId, reason? }` as JSON. Where functions of the host must
+ * be asked and `holding` is absent, the indexes of their rules as a JSON array; `holding` are those that hold.
  */
-export declare function policyCheck(policy: ExternalObject<PolicyHandle>, tool: string, input: string, holding?: Array<number> | undefined | null): string
+export declare function policyCheck(policy: ExternalObject<PolicyHandle>, tool: string, input: string, holding?: Array<number> | undefined | null): Text
 
-/** Compiles a policy from JSON text. */
+/** Compiles the options of a policy; throws what is wrong with them. */
 export declare function policyCompile(json: string): ExternalObject<PolicyHandle>
 
-/** The policy whose verdict is the strictest of several. */
-export declare function policyCompose(policies: Array<ExternalObject<PolicyHandle>>): ExternalObject<PolicyHandle>
+/** The policy of which the strictest verdict of both wins. */
+export declare function policyCompose(first: ExternalObject<PolicyHandle>, second: ExternalObject<PolicyHandle>): ExternalObject<PolicyHandle>
+
+/** Whether a verdict on the tool may depend on the input. */
+export declare function policyReadsInput(policy: ExternalObject<PolicyHandle>, tool: string): boolean
 
 /** The text with secrets masked. */
 export declare function redactText(text: string): Text

@@ -1,177 +1,184 @@
-// Policies: what rules say of a call. Rules are compiled once, in the core; functions of the host (`where`, policies of
-// its own) are asked here. Works on its own, without an agent.
-import { ConfigError, errorFromData } from "./errors.js";
+// Policies of the public API over the native ones: policy, strictPolicy, composePolicies, bashCommand, filePath. The
+// rules are compiled and decided in the core; here are the host's functions, and policies of the host's own. Knows
+// nothing of agents.
+
+import { ConfigError } from "./errors.js";
 import { native } from "./native.js";
-import { describeThrown } from "./thrown.js";
 
-const DECISIONS = ["allow", "deny", "ask"];
+const FILE_TOOLS = Object.freeze(["read_file", "write_file", "edit_file", "delete_file"]);
+const DECISIONS = new Set(["allow", "deny", "ask"]);
 const STRICTNESS = { allow: 0, ask: 1, deny: 2 };
-const OPTIONS = ["allow", "ask", "deny", "rules", "default"];
-const RULE_MEMBERS = ["id", "description", "tool", "when", "where", "effect"];
-const FILE_TOOLS = ["read_file", "write_file", "edit_file", "delete_file"];
+/** Names of tools are few; what else a policy is asked about is not worth remembering. */
+const MAX_REMEMBERED_TOOLS = 256;
+/** What can be told of a value that is no JSON stops somewhere. */
+const MAX_OPTION_VALUES = 1_000_000;
 
-/** The pattern of a bashCommand() rule. A symbol that is enumerable goes along when a host spreads the rule. */
-const SHELL = Symbol("lite-agent.bashCommand");
-
-/** The addon's policy of a policy object that needs no function of the host. */
+/** The native policy of each policy object that needs no function of the host. */
 const handles = new WeakMap();
 
-/** @returns the addon's policy, or undefined where the object must be asked itself */
+/**
+ * The compiled policy behind a policy object, by which the core decides without asking JavaScript.
+ * @param {object} policyObject
+ * @returns {object | undefined} nothing where a function of the host must be asked
+ */
 export function nativePolicy(policyObject) {
   return handles.get(policyObject);
 }
 
 /**
- * A policy of rules: the strictest rule that matches wins, deny over ask over allow over `default` ("allow").
- * @throws {TypeError} when the options are no object
- * @throws {ConfigError} for an option or a rule that cannot be used, by name or by the rule's id
+ * @param {object} [options] `{ allow, ask, deny, rules, default }`
+ * @returns {{ check(call: object, context?: object): any }}
+ * @throws {ConfigError} for options that cannot be used; for a rule, with its id
  */
 export function policy(options = {}) {
-  return makePolicy(options, undefined);
+  return makePolicy("policy", options);
 }
 
-/** As policy(), with the default deny. */
+/** A policy that denies what no rule matches. @param {object} [options] `{ allow, ask, deny, rules }` */
 export function strictPolicy(options = {}) {
   if (isObject(options) && options.default !== undefined) {
-    throw new ConfigError("default is no option of strictPolicy(): what no rule matches is denied");
+    throw new ConfigError("strictPolicy: default is no option: it always denies; use policy for another default");
   }
-  return makePolicy(options, "deny");
+  return makePolicy("strictPolicy", isObject(options) ? { ...options, default: "deny" } : options);
 }
 
 /**
- * The policy whose verdict is the strictest of all, so that no layer can loosen another. Without any it denies.
- * @throws {TypeError} for what has no check()
- */
-export function composePolicies(...policies) {
-  for (const [index, layer] of policies.entries()) {
-    if (!isObject(layer) || typeof layer.check !== "function") {
-      throw new TypeError(`composePolicies: argument ${index + 1} must be a policy, an object with a function check()`);
-    }
-  }
-  const natives = policies.map((layer) => handles.get(layer));
-  const composed = { check: (call, context) => strictest(policies, call, context) };
-  if (natives.every((handle) => handle !== undefined)) handles.set(composed, native.policyCompose(natives));
-  return Object.freeze(composed);
-}
-
-/**
- * A rule about shell commands: `*` is any text, a trailing `:*` any arguments. A deny or an ask applies to any command of
- * a line, an allow must match every one.
+ * A rule for `bash` by its command: the command is parsed, and each simple command in it is matched on its own.
+ * @param {string} pattern `*` matches any text; `:*` at the end means a prefix at a word boundary
+ * @param {"allow" | "deny" | "ask"} effect
  */
 export function bashCommand(pattern, effect) {
-  expectText("bashCommand: pattern", pattern);
-  expectEffect("bashCommand: effect", effect);
-  return { tool: "bash", effect, [SHELL]: pattern };
+  const place = "bashCommand";
+  const rule = { tool: "bash", shell: wantText(place, "pattern", pattern), effect: wantDecision(place, effect) };
+  compile(place, { rules: [rule] });
+  return rule;
 }
 
-/** A rule about the files that read_file, write_file, edit_file and delete_file name, relative to workdir. */
+/**
+ * A rule for the tools that read or change one file, by its path relative to workdir.
+ * @param {string} glob
+ * @param {"allow" | "deny" | "ask"} effect
+ */
 export function filePath(glob, effect) {
-  expectText("filePath: glob", glob);
-  expectEffect("filePath: effect", effect);
-  return { tool: [...FILE_TOOLS], when: { path: { glob } }, effect };
+  const place = "filePath";
+  const rule = { tool: [...FILE_TOOLS], file: wantText(place, "glob", glob), effect: wantDecision(place, effect) };
+  compile(place, { rules: [rule] });
+  return rule;
 }
 
-function makePolicy(options, standard) {
-  if (!isObject(options)) throw new TypeError(`policy: options must be an object, got ${kindOf(options)}`);
-  expectKnown("policy", Object.keys(options), OPTIONS);
-  const { allow, ask, deny, rules = [], default: fallback = standard } = options;
-  for (const [name, names] of Object.entries({ allow, ask, deny })) {
-    if (names === undefined) continue;
-    if (!Array.isArray(names) || names.some((it) => typeof it !== "string")) {
-      throw new ConfigError(`${name} must be an array of tool names, got ${kindOf(names)}`);
+/** The strictest verdict of all wins. Without policies, it denies. @param {...object} policies */
+export function composePolicies(...policies) {
+  policies.forEach((each, index) => {
+    const hasCheck = (isObject(each) || typeof each === "function") && typeof each.check === "function";
+    if (!hasCheck) {
+      throw new ConfigError(
+        `composePolicies: argument ${index + 1} must be a policy (an object with a function check()), got ${kindOf(each)}`,
+      );
     }
+  });
+  if (policies.length === 0) return makePolicy("composePolicies", { default: "deny" });
+  const natives = policies.map((each) => handles.get(each));
+  if (natives.every((handle) => handle !== undefined)) {
+    return nativeObject(
+      natives.reduce((first, second) => native.policyCompose(first, second)),
+      new Map(),
+    );
   }
-  if (fallback !== undefined) expectEffect("default", fallback);
-  if (!Array.isArray(rules)) throw new ConfigError(`rules must be an array, got ${kindOf(rules)}`);
-  const wire = rules.map((rule, index) => readRule(rule, index));
-  const functions = rules.map(({ where }) => where);
-  let handle;
-  try {
-    handle = native.policyCompile(JSON.stringify({ allow, ask, deny, rules: wire, default: fallback }));
-  } catch (error) {
-    throw errorFromData({ code: error.code, message: error.message });
-  }
-  const made = Object.freeze({ check: (call, context) => check(handle, functions, call, context) });
-  if (functions.every((where) => where === undefined)) handles.set(made, handle);
-  return made;
+  return Object.freeze({ check: (call, context) => checkAll(policies, call, context) });
 }
 
-function readRule(rule, index) {
-  if (!isObject(rule)) throw new ConfigError(`rules[${index}] must be an object, got ${kindOf(rule)}`);
-  const { id, description, tool, when, where, effect } = rule;
-  const name = typeof id === "string" ? id : `rule-${index}`;
-  expectKnown(name, Object.keys(rule), RULE_MEMBERS);
-  for (const [member, value] of Object.entries({ id, description })) {
-    if (value !== undefined) expectText(`${name}: ${member}`, value);
+function makePolicy(place, options) {
+  if (!isObject(options)) throw new ConfigError(`${place}: the options must be an object, got ${kindOf(options)}`);
+  const functions = new Map();
+  const plain = { ...options };
+  if (Array.isArray(options.rules)) {
+    plain.rules = options.rules.map((rule, index) => {
+      if (!isObject(rule) || rule.where === undefined) return rule;
+      if (typeof rule.where !== "function") {
+        const id = typeof rule.id === "string" ? rule.id : `rule-${index}`;
+        throw new ConfigError(`${place}: rule ${id}: where must be a function, got ${kindOf(rule.where)}`);
+      }
+      functions.set(index, rule.where);
+      return { ...rule, where: true };
+    });
   }
-  if (tool !== undefined && typeof tool !== "string") {
-    if (!Array.isArray(tool) || tool.some((it) => typeof it !== "string")) {
-      throw new ConfigError(`${name}: tool must be a glob or an array of globs, got ${kindOf(tool)}`);
+  return nativeObject(compile(place, plain), functions);
+}
+
+function compile(place, plain) {
+  refuseNoJson(place, plain);
+  try {
+    return native.policyCompile(JSON.stringify(plain));
+  } catch (cause) {
+    throw new ConfigError(`${place}: ${cause.message}`);
+  }
+}
+
+/** @param {object} handle @param {Map<number, Function>} functions by the index of their rule */
+function nativeObject(handle, functions) {
+  const readsInput = new Map();
+  /** The input as the core needs it: not at all where no rule for the tool looks at it. */
+  const inputText = (call) => {
+    let reads = readsInput.get(call.name);
+    if (reads === undefined) {
+      reads = native.policyReadsInput(handle, call.name);
+      if (readsInput.size < MAX_REMEMBERED_TOOLS) readsInput.set(call.name, reads);
     }
-  }
-  if (when !== undefined && !isObject(when)) {
-    throw new ConfigError(`${name}: when must be an object of conditions by path, got ${kindOf(when)}`);
-  }
-  if (where !== undefined && typeof where !== "function") {
-    throw new ConfigError(`${name}: where must be a function, got ${kindOf(where)}`);
-  }
-  expectEffect(`${name}: effect`, effect);
-  return { id, description, tool, when, where: where !== undefined, effect, shell: rule[SHELL] };
-}
-
-function check(handle, functions, call, context) {
-  try {
-    const input = JSON.stringify(call.input) ?? "null";
-    let answer = native.policyCheck(handle, call.name, input, undefined);
-    if (answer.startsWith('{"where"')) {
-      const holding = JSON.parse(answer).where.filter((rule) => functions[rule](call, context) === true);
-      answer = native.policyCheck(handle, call.name, input, holding);
+    return reads ? (JSON.stringify(call.input) ?? "null") : "null";
+  };
+  const check = (call, context) => {
+    try {
+      const input = inputText(call);
+      const answer = native.policyCheck(handle, call.name, input);
+      if (answer[0] !== "[") return verdictOf(answer);
+      const holding = JSON.parse(answer).filter((index) => holds(functions.get(index), call, context));
+      return verdictOf(native.policyCheck(handle, call.name, input, holding));
+    } catch (thrown) {
+      return policyError(thrown);
     }
-    return answer.startsWith("{") ? JSON.parse(answer) : answer;
-  } catch (error) {
-    return failed(error);
-  }
+  };
+  const object = Object.freeze({ check });
+  if (functions.size === 0) handles.set(object, handle);
+  return object;
 }
 
-/** A policy that cannot say denies. */
-function failed(error) {
-  return { decision: "deny", reason: `policy error: ${describeThrown(error).message}` };
+function verdictOf(answer) {
+  return answer[0] === "{" ? JSON.parse(answer) : answer;
 }
 
-/** Asks one layer after another; at once as long as the layers answer at once. */
-function strictest(policies, call, context) {
-  let best = policies.length === 0 ? "deny" : undefined;
-  for (let index = 0; index < policies.length; index += 1) {
-    const verdict = ask(policies[index], call, context);
-    if (typeof verdict.then === "function") return strictestLater(policies, index, verdict, best, call, context);
-    best = stricter(best, verdict);
-  }
-  return best;
+function holds(where, call, context) {
+  const answer = where(call, context);
+  if (!isThenable(answer)) return answer === true;
+  // Its rule might be one that denies: to take a promise for "no" would let everything through.
+  answer.then(undefined, () => {});
+  throw new TypeError("where must answer at once, and answered a promise");
 }
 
-async function strictestLater(policies, index, pending, best, call, context) {
-  let strictestSoFar = stricter(best, await pending);
-  for (const layer of policies.slice(index + 1))
-    strictestSoFar = stricter(strictestSoFar, await ask(layer, call, context));
-  return strictestSoFar;
+function checkAll(policies, call, context) {
+  const verdicts = policies.map((each) => {
+    try {
+      const answer = each.check(call, context);
+      return isThenable(answer) ? Promise.resolve(answer).then(readVerdict).catch(policyError) : readVerdict(answer);
+    } catch (thrown) {
+      return policyError(thrown);
+    }
+  });
+  return verdicts.some(isThenable) ? Promise.all(verdicts).then(strictest) : strictest(verdicts);
 }
 
-function ask(layer, call, context) {
-  try {
-    const answer = layer.check(call, context);
-    if (typeof answer?.then !== "function") return readVerdict(answer);
-    return Promise.resolve(answer).then(readVerdict).catch(failed);
-  } catch (error) {
-    return failed(error);
-  }
+/** The first of the strictest. */
+function strictest(verdicts) {
+  const strictness = (verdict) => STRICTNESS[typeof verdict === "string" ? verdict : verdict.decision];
+  return verdicts.reduce((first, second) => (strictness(second) > strictness(first) ? second : first));
 }
 
 /** @throws {TypeError} for what is no verdict */
 export function readVerdict(answer) {
-  if (DECISIONS.includes(answer)) return answer;
+  if (typeof answer === "string" && DECISIONS.has(answer)) return answer;
   if (isObject(answer)) {
+    // Read once: a getter might answer something else the next time.
     const { decision, ruleId, reason } = answer;
-    if (DECISIONS.includes(decision)) {
+    if (typeof decision === "string" && DECISIONS.has(decision)) {
       const verdict = { decision };
       if (typeof ruleId === "string") verdict.ruleId = ruleId;
       if (typeof reason === "string") verdict.reason = reason;
@@ -181,41 +188,75 @@ export function readVerdict(answer) {
   throw new TypeError("it answered neither allow, deny nor ask");
 }
 
-function stricter(best, verdict) {
-  if (best === undefined) return verdict;
-  return STRICTNESS[decisionOf(verdict)] > STRICTNESS[decisionOf(best)] ? verdict : best;
+function policyError(thrown) {
+  return { decision: "deny", reason: `policy error: ${messageOf(thrown)}` };
 }
 
-function decisionOf(verdict) {
-  return typeof verdict === "string" ? verdict : verdict.decision;
-}
-
-function expectKnown(where, keys, known) {
-  const unknown = keys.find((key) => !known.includes(key));
-  if (unknown === undefined) return;
-  const near = native.nearest(unknown, known);
-  throw new ConfigError(
-    `${where}: unknown option ${unknown}${near === null ? `; there are ${known.join(", ")}` : `; did you mean ${near}?`}`,
-  );
-}
-
-function expectEffect(name, value) {
-  if (!DECISIONS.includes(value)) {
-    throw new ConfigError(
-      `${name} must be "allow", "deny" or "ask", got ${typeof value === "string" ? `"${value}"` : kindOf(value)}`,
-    );
+function messageOf(thrown) {
+  try {
+    const message = isObject(thrown) ? thrown.message : thrown;
+    return typeof message === "string" && message !== "" ? message : String(thrown);
+  } catch {
+    return "something was thrown that cannot be shown";
   }
 }
 
-function expectText(name, value) {
-  if (typeof value !== "string" || value === "")
-    throw new ConfigError(`${name} must be a string that is not empty, got ${kindOf(value)}`);
+/** JSON.stringify drops or changes what it does not know: a rule would silently mean something else. */
+function refuseNoJson(place, options) {
+  const waiting = [["", options]];
+  for (let seen = 0; waiting.length > 0; seen += 1) {
+    const [path, value] = waiting.pop();
+    if (value === undefined || value === null || typeof value === "string" || typeof value === "boolean") continue;
+    if (typeof value === "number" && Number.isFinite(value)) continue;
+    const isPlain = Array.isArray(value) || (typeof value === "object" && hasPlainPrototype(value));
+    if (!isPlain || typeof value.toJSON === "function") {
+      const shown = typeof value === "number" ? String(value) : kindOf(value);
+      throw new ConfigError(`${place}: ${idOfRule(path, options)}${path} must be JSON data, got ${shown}`);
+    }
+    if (seen > MAX_OPTION_VALUES) throw new ConfigError(`${place}: the options hold a cycle, or too many values`);
+    for (const key of Object.keys(value)) waiting.push([path === "" ? key : `${path}.${key}`, value[key]]);
+  }
+}
+
+function idOfRule(path, options) {
+  const index = /^rules\.(\d+)/.exec(path)?.[1];
+  if (index === undefined) return "";
+  const id = options.rules[index]?.id;
+  return `rule ${typeof id === "string" ? id : `rule-${index}`}: `;
+}
+
+function hasPlainPrototype(value) {
+  const prototype = Object.getPrototypeOf(value);
+  // Of any realm: the prototype of plain objects has none itself.
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function wantText(place, name, value) {
+  if (typeof value === "string") return value;
+  throw new ConfigError(`${place}: ${name} must be a string, got ${kindOf(value)}`);
+}
+
+function wantDecision(place, value) {
+  if (typeof value === "string" && DECISIONS.has(value)) return value;
+  const near = typeof value === "string" ? native.nearest(value, [...DECISIONS]) : null;
+  const hint = near === null ? "" : `; did you mean ${near}?`;
+  const got = typeof value === "string" ? JSON.stringify(value) : kindOf(value);
+  throw new ConfigError(`${place}: effect must be allow, deny or ask, got ${got}${hint}`);
 }
 
 function isObject(value) {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return typeof value === "object" && value !== null;
+}
+
+function isThenable(value) {
+  return (isObject(value) || typeof value === "function") && typeof value.then === "function";
 }
 
 function kindOf(value) {
-  return value === null ? "null" : Array.isArray(value) ? "an array" : value === "" ? "an empty string" : typeof value;
+  if (value === null) return "null";
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return "an array";
+  if (value instanceof RegExp) return "a RegExp (write its source as a string)";
+  if (typeof value === "object" || typeof value === "undefined") return "an object";
+  return `a ${typeof value}`;
 }

@@ -125,7 +125,7 @@ test("an expression that backtracks for ever denies at once", () => {
   const made = policy({ rules: [{ when: { x: { regex: "^(?=(a+)+$)(a|aa)+b\\1$" } }, effect: "allow" }] });
   const verdict = made.check(call("t", { x: "a".repeat(20_000) }), context);
   assert.equal(verdict.decision, "deny");
-  assert.match(verdict.reason, /too many steps/);
+  assert.match(verdict.reason, /backtrack limit/);
 });
 
 test("composePolicies takes the strictest verdict, waits for those that answer later, and denies without any", async () => {
@@ -168,20 +168,24 @@ for (const [title, make, pattern] of [
   [
     "an unknown member of a rule",
     () => policy({ rules: [{ id: "mine", efect: "deny" }] }),
-    /mine: unknown option efect; did you mean effect/,
+    /mine: efect .*did you mean effect/,
   ],
   ["no effect", () => policy({ rules: [{}] }), /rule-0: effect/],
   ["an unknown effect", () => policy({ rules: [{ effect: "block" }] }), /rule-0: effect .*"block"/],
-  ["a glob that does not compile", () => policy({ rules: [{ id: "g", tool: "[", effect: "deny" }] }), /g: the glob/],
+  [
+    "a glob that does not compile",
+    () => policy({ rules: [{ id: "g", tool: "[", effect: "deny" }] }),
+    /g: tool "\[" is no glob/,
+  ],
   [
     "an expression that does not compile",
     () => policy({ rules: [{ when: { x: { regex: "(" } }, effect: "deny" }] }),
-    /rule-0: when\.x/,
+    /rule-0: when\["x"\]/,
   ],
   [
     "two operators",
     () => policy({ rules: [{ when: { x: { equals: 1, in: [] } }, effect: "deny" }] }),
-    /exactly one of/,
+    /exactly one operator/,
   ],
   ["a list that is none", () => policy({ deny: "a" }), /deny must be an array/],
   ["a default for strictPolicy", () => strictPolicy({ default: "allow" }), /default/],

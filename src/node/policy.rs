@@ -1,17 +1,13 @@
-//! Policies as JS holds them. `where` functions are the host's: a check first says which of them it needs, and is asked
-//! again with those that hold.
+//! Policies as JS holds them. A function of the host is never called from here: the first check says which rules need
+//! one, and the second is told which of them hold.
 
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Error, External};
+use napi::bindgen_prelude::{Error, External, Result};
 use napi_derive::napi;
-use serde::Serialize;
-use serde_json::Value;
 
 use super::text::Text;
-use crate::permission::{Decision, Policy};
-
-type Fault = Error<&'static str>;
+use crate::permission::{Decision, Policy, Verdict};
 
 /// A compiled policy.
 pub struct PolicyHandle(Arc<Policy>);
@@ -22,67 +18,59 @@ impl PolicyHandle {
     }
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct NamedVerdict {
-    decision: Decision,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rule_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Wanted {
-    r#where: Vec<usize>,
-}
-
-fn internal(error: impl std::fmt::Display) -> Fault {
-    Error::new("internal", error.to_string())
-}
-
-/// Compiles a policy from JSON text.
+/// Compiles the options of a policy; throws what is wrong with them.
 #[napi(catch_unwind)]
-pub fn policy_compile(json: String) -> std::result::Result<External<PolicyHandle>, Fault> {
-    let policy = Policy::compile(&json).map_err(|problem| Error::new("config_error", problem))?;
+pub fn policy_compile(json: String) -> Result<External<PolicyHandle>> {
+    let policy = Policy::compile(&json).map_err(Error::from_reason)?;
     Ok(External::new(PolicyHandle(Arc::new(policy))))
 }
 
-/// The policy whose verdict is the strictest of several.
+/// The policy of which the strictest verdict of both wins.
 #[napi(catch_unwind)]
-pub fn policy_compose(policies: Vec<&External<PolicyHandle>>) -> External<PolicyHandle> {
-    External::new(PolicyHandle(Arc::new(Policy::compose(policies.into_iter().map(|policy| policy.policy()).collect()))))
+pub fn policy_compose(first: &External<PolicyHandle>, second: &External<PolicyHandle>) -> External<PolicyHandle> {
+    External::new(PolicyHandle(Arc::new(Policy::compose(&[first.policy(), second.policy()]))))
 }
 
-/// A verdict: its bare word, JSON text of `{ decision, ruleId?, reason? }`, or JSON text of `{ where }`, the positions of
-/// the rules whose functions are to be asked first. `holding` are those that were asked and hold; without it none was.
-#[napi(catch_unwind, ts_return_type = "string")]
+/// Whether a verdict on the tool may depend on the input.
+#[napi(catch_unwind)]
+pub fn policy_reads_input(policy: &External<PolicyHandle>, tool: String) -> bool {
+    policy.0.reads_input(&tool)
+}
+
+/// The verdict on a call: a bare decision, or `{ decision, ruleId, reason? }` as JSON. Where functions of the host must
+/// be asked and `holding` is absent, the indexes of their rules as a JSON array; `holding` are those that hold.
+#[napi(catch_unwind)]
 pub fn policy_check(
     policy: &External<PolicyHandle>,
     tool: String,
     input: String,
     holding: Option<Vec<u32>>,
-) -> std::result::Result<Text, Fault> {
-    let input: Value = serde_json::from_str(&input).map_err(internal)?;
-    let mut wanted = Vec::new();
-    let verdict = policy.0.check(&tool, &input, &mut |rule| match &holding {
-        Some(holding) => holding.iter().any(|holds| usize::try_from(*holds) == Ok(rule)),
+) -> Result<Text> {
+    let mut asked = Vec::new();
+    let verdict = policy.0.check_json(&tool, &input, &mut |rule| match &holding {
+        Some(holding) => holding.iter().any(|held| *held as usize == rule),
         None => {
-            wanted.push(rule);
+            asked.push(rule);
             false
         }
     });
-    if !wanted.is_empty() {
-        return Ok(Text(serde_json::to_vec(&Wanted { r#where: wanted }).map_err(internal)?));
+    if !asked.is_empty() {
+        return as_text(&asked);
     }
-    if verdict.rule_id.is_none() && verdict.reason.is_none() {
-        let word: &[u8] = match verdict.decision {
-            Decision::Allow => b"allow",
-            Decision::Ask => b"ask",
-            Decision::Deny => b"deny",
-        };
-        return Ok(Text(word.to_vec()));
+    match verdict {
+        Verdict { decision, rule_id: None, reason: None } => Ok(Text(word(decision).as_bytes().to_vec())),
+        verdict => as_text(&verdict),
     }
-    let named = NamedVerdict { decision: verdict.decision, rule_id: verdict.rule_id, reason: verdict.reason };
-    Ok(Text(serde_json::to_vec(&named).map_err(internal)?))
+}
+
+fn as_text(value: &impl serde::Serialize) -> Result<Text> {
+    serde_json::to_vec(value).map(Text).map_err(|error| Error::from_reason(error.to_string()))
+}
+
+fn word(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Allow => "allow",
+        Decision::Deny => "deny",
+        Decision::Ask => "ask",
+    }
 }

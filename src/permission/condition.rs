@@ -1,140 +1,202 @@
-//! Conditions of a rule over one value of a call's input.
+//! One condition on one value of a call's input: its operators, compiled once. Knows nothing of rules and tools.
 
-use serde_json::{Map, Value};
+use fancy_regex::RegexBuilder as FancyBuilder;
+use regex::Regex;
+use serde_json::{Number, Value};
 
-use super::pattern::{Expression, Glob, LimitReached};
+use super::pattern::Glob;
+use crate::types::nearest::nearest;
 
-/// Conditions within `not` that a rule may have.
-const MAX_NESTING: usize = 16;
-const OPERATORS: &str = "equals, in, glob, regex, startsWith, contains or not";
+/// How often a pattern that needs backtracking may go back.
+pub const BACKTRACK_LIMIT: usize = 10_000;
 
-/// A test of one value.
-pub(super) enum Condition {
+/// A step of such a pattern may look at all the text: in a longer one it may go back less often.
+const MAX_SHORT_BYTES: usize = 16 * 1024;
+const LONG_BACKTRACK_LIMIT: usize = 200;
+
+const OPERATORS: [&str; 7] = ["equals", "in", "glob", "regex", "startsWith", "contains", "not"];
+
+/// What a condition says of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    Yes,
+    No,
+    /// The condition is about strings and the value is none: not satisfied, negated or not.
+    Inapplicable,
+    /// A regular expression reached its limit before it could say.
+    Limit,
+}
+
+/// A compiled condition.
+#[derive(Debug)]
+pub struct Condition {
+    operator: Operator,
+    negated: bool,
+}
+
+#[derive(Debug)]
+enum Operator {
     Equals(Value),
     In(Vec<Value>),
     Glob(Glob),
-    Regex(Expression),
+    Regex(Regex),
+    /// For texts that are short, and for longer ones.
+    Backtracking(Box<[fancy_regex::Regex; 2]>),
     StartsWith(String),
     Contains(String),
-    Not(Box<Condition>),
 }
 
 impl Condition {
+    /// Compiles `{ <operator>: <operand> }`.
+    ///
     /// # Errors
-    /// What is wrong, without the rule and the path that it stands at.
-    pub fn compile(value: &Value) -> Result<Condition, String> {
-        compile(value, 0)
-    }
-
-    /// `None` where the condition says nothing of such a value: it is not satisfied then, nor is its `not`.
-    pub fn test(&self, value: &Value) -> Result<Option<bool>, LimitReached> {
-        let text = value.as_str();
-        Ok(match self {
-            Condition::Equals(expected) => Some(same(expected, value)),
-            Condition::In(values) => Some(values.iter().any(|expected| same(expected, value))),
-            Condition::Glob(glob) => text.map(|text| glob.matches(text)),
-            Condition::Regex(expression) => match text {
-                Some(text) => Some(expression.matches(text)?),
-                None => None,
-            },
-            Condition::StartsWith(start) => text.map(|text| text.starts_with(start.as_str())),
-            Condition::Contains(part) => text.map(|text| text.contains(part.as_str())),
-            Condition::Not(condition) => condition.test(value)?.map(|holds| !holds),
-        })
-    }
-}
-
-fn compile(value: &Value, depth: usize) -> Result<Condition, String> {
-    let Some(members) = value.as_object() else { return Err("a condition must be an object".to_string()) };
-    let mut entries = members.iter();
-    let (Some((operator, operand)), None) = (entries.next(), entries.next()) else {
-        return Err(format!("a condition must have exactly one of {OPERATORS}, got {}", names(members)));
-    };
-    let text = || operand.as_str().ok_or_else(|| format!("{operator} must be a string"));
-    match operator.as_str() {
-        "equals" => Ok(Condition::Equals(operand.clone())),
-        "in" => {
-            let values = operand.as_array().ok_or("in must be an array")?;
-            Ok(Condition::In(values.clone()))
+    /// Says what is wrong, beginning with `place`.
+    pub fn compile(json: &Value, place: &str) -> Result<Condition, String> {
+        let mut place = place.to_string();
+        let mut json = json;
+        let mut negated = false;
+        loop {
+            let (name, operand) = single_operator(json, &place)?;
+            place = format!("{place}.{name}");
+            if name == "not" {
+                negated = !negated;
+                json = operand;
+                continue;
+            }
+            return Ok(Condition { operator: Operator::compile(name, operand, &place)?, negated });
         }
-        "glob" => Glob::new(text()?).map(Condition::Glob),
-        "regex" => Expression::new(text()?).map(Condition::Regex),
-        "startsWith" => Ok(Condition::StartsWith(text()?.to_string())),
-        "contains" => Ok(Condition::Contains(text()?.to_string())),
-        "not" if depth < MAX_NESTING => compile(operand, depth + 1).map(|inner| Condition::Not(Box::new(inner))),
-        "not" => Err(format!("not is nested over {MAX_NESTING} times")),
-        _ => Err(format!("a condition must have exactly one of {OPERATORS}, got {}", names(members))),
+    }
+
+    /// Whether it may need backtracking, and so reach a limit.
+    pub fn backtracks(&self) -> bool {
+        matches!(self.operator, Operator::Backtracking(_))
+    }
+
+    pub fn check(&self, value: &Value) -> Held {
+        match self.operator.check(value) {
+            Held::Yes if self.negated => Held::No,
+            Held::No if self.negated => Held::Yes,
+            held => held,
+        }
     }
 }
 
-fn names(members: &Map<String, Value>) -> String {
-    if members.is_empty() {
-        return "none".to_string();
+fn single_operator<'a>(json: &'a Value, place: &str) -> Result<(&'a str, &'a Value), String> {
+    let Value::Object(members) = json else {
+        return Err(format!("{place} must be an object with one of {}, got {}", OPERATORS.join(", "), kind_of(json)));
+    };
+    for name in members.keys() {
+        if !OPERATORS.contains(&name.as_str()) {
+            let hint = nearest(name, OPERATORS).map_or(String::new(), |near| format!("; did you mean {near}?"));
+            return Err(format!("{place}.{name} is no operator of a condition{hint}"));
+        }
     }
-    members.keys().map(String::as_str).collect::<Vec<_>>().join(", ")
+    let mut operators = members.iter();
+    match (operators.next(), operators.next()) {
+        (Some((name, operand)), None) => Ok((name, operand)),
+        (None, _) => Err(format!("{place} must have exactly one operator of {}, got none", OPERATORS.join(", "))),
+        _ => {
+            let names: Vec<&str> = members.keys().map(String::as_str).collect();
+            Err(format!("{place} must have exactly one operator, got {}", names.join(", ")))
+        }
+    }
 }
 
-/// Deep equality of JSON: numbers by value, keys in any order.
-fn same(left: &Value, right: &Value) -> bool {
+impl Operator {
+    fn compile(name: &str, operand: &Value, place: &str) -> Result<Operator, String> {
+        if name == "equals" {
+            return Ok(Operator::Equals(operand.clone()));
+        }
+        if name == "in" {
+            return match operand {
+                Value::Array(values) => Ok(Operator::In(values.clone())),
+                other => Err(format!("{place} must be an array, got {}", kind_of(other))),
+            };
+        }
+        let Value::String(text) = operand else {
+            return Err(format!("{place} must be a string, got {}", kind_of(operand)));
+        };
+        match name {
+            "glob" => {
+                Glob::new(text).map(Operator::Glob).map_err(|problem| format!("{place} {text:?} is no glob: {problem}"))
+            }
+            "regex" => compile_regex(text, place),
+            "startsWith" => Ok(Operator::StartsWith(text.clone())),
+            _ => Ok(Operator::Contains(text.clone())),
+        }
+    }
+
+    fn check(&self, value: &Value) -> Held {
+        match self {
+            Operator::Equals(expected) => return held(equal(expected, value)),
+            Operator::In(values) => return held(values.iter().any(|expected| equal(expected, value))),
+            _ => {}
+        }
+        let Value::String(text) = value else { return Held::Inapplicable };
+        match self {
+            Operator::Glob(glob) => held(glob.matches(text)),
+            Operator::Regex(regex) => held(regex.is_match(text)),
+            Operator::Backtracking(regexes) => {
+                let [short, long] = regexes.as_ref();
+                let regex = if text.len() > MAX_SHORT_BYTES { long } else { short };
+                regex.is_match(text).map_or(Held::Limit, held)
+            }
+            Operator::StartsWith(start) => held(text.starts_with(start.as_str())),
+            Operator::Contains(part) => held(text.contains(part.as_str())),
+            Operator::Equals(_) | Operator::In(_) => Held::No,
+        }
+    }
+}
+
+fn held(holds: bool) -> Held {
+    if holds { Held::Yes } else { Held::No }
+}
+
+/// Linear where it can be; backtracking for what only that can do.
+fn compile_regex(text: &str, place: &str) -> Result<Operator, String> {
+    let problem = match Regex::new(text) {
+        Ok(regex) => return Ok(Operator::Regex(regex)),
+        Err(error) => error.to_string(),
+    };
+    let limited = |limit| FancyBuilder::new(text).backtrack_limit(limit).build();
+    if let (Ok(short), Ok(long)) = (limited(BACKTRACK_LIMIT), limited(LONG_BACKTRACK_LIMIT)) {
+        return Ok(Operator::Backtracking(Box::new([short, long])));
+    }
+    // The last line of the message says what is wrong; those before draw it.
+    let problem = problem.lines().last().unwrap_or_default().trim_start_matches("error: ").to_string();
+    Err(format!("{place} {text:?} is no regular expression: {problem}"))
+}
+
+/// Deep equality of JSON: numbers by value, keys in any order. Values come from a reader that bounds their depth.
+fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
-        (Value::Number(left), Value::Number(right)) => left == right || left.as_f64() == right.as_f64(),
+        (Value::Number(left), Value::Number(right)) => equal_numbers(left, right),
         (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right))
         }
         (Value::Object(left), Value::Object(right)) => {
             left.len() == right.len()
-                && left.iter().all(|(key, left)| right.get(key).is_some_and(|right| same(left, right)))
+                && left.iter().all(|(key, left)| right.get(key).is_some_and(|right| equal(left, right)))
         }
-        (left, right) => left == right,
+        _ => left == right,
     }
 }
 
-/// The value at a dot path, array indexes included.
-pub(super) fn at_path<'a>(input: &'a Value, path: &[String]) -> Option<&'a Value> {
-    path.iter().try_fold(input, |value, step| match value {
-        Value::Object(members) => members.get(step),
-        Value::Array(elements) => elements.get(step.parse::<usize>().ok()?),
-        _ => None,
-    })
+fn equal_numbers(left: &Number, right: &Number) -> bool {
+    if let (Some(left), Some(right)) = (left.as_i128(), right.as_i128()) {
+        return left == right;
+    }
+    left.as_f64() == right.as_f64()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn numbers_are_compared_by_value_and_keys_in_any_order() {
-        assert!(same(&json!({ "a": 1, "b": [1.0] }), &json!({ "b": [1], "a": 1.0 })));
-        assert!(!same(&json!({ "a": 1 }), &json!({ "a": 1, "b": 2 })));
-        assert!(!same(&json!("1"), &json!(1)));
-    }
-
-    #[test]
-    fn a_string_condition_says_nothing_of_what_is_no_string() {
-        let Ok(condition) = Condition::compile(&json!({ "not": { "startsWith": "a" } })) else { panic!("it compiles") };
-        assert_eq!(condition.test(&json!(3)), Ok(None));
-        assert_eq!(condition.test(&json!("b")), Ok(Some(true)));
-    }
-
-    #[test]
-    fn exactly_one_operator_is_allowed() {
-        for bad in [
-            json!({}),
-            json!({ "equals": 1, "in": [] }),
-            json!({ "eq": 1 }),
-            json!(3),
-            json!({ "in": 3 }),
-            json!({ "regex": "(" }),
-        ] {
-            assert!(Condition::compile(&bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn paths_reach_into_objects_and_arrays() {
-        let path: Vec<String> = ["args", "1", "x"].map(str::to_string).to_vec();
-        assert_eq!(at_path(&json!({ "args": [0, { "x": 5 }] }), &path), Some(&json!(5)));
-        assert_eq!(at_path(&json!({ "args": "text" }), &path), None);
+/// The kind of a JSON value, with its article.
+pub fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
     }
 }

@@ -1,12 +1,12 @@
-//! Permission: policies (pure: rules in, verdict out) and the redaction of what may be shown of a call. Asking people and
-//! telling of decisions is the agent's.
+//! Permission: policies, which say what a call may do, and the redaction of what may be shown of it. Pure: nothing here
+//! asks anybody or touches a disk.
 
 mod condition;
 mod pattern;
-mod policy;
+pub mod policy;
 pub mod redact;
-mod shell;
-mod shell_words;
+pub mod shell;
 
 pub use crate::types::Decision;
-pub use policy::{Policy, Verdict, default_policy};
+pub use pattern::{Glob, ShellPattern};
+pub use policy::{Policy, Verdict, default_policy, parse_input};

@@ -1,246 +1,196 @@
-//! What a shell command runs: each simple command in it, wherever it stands, on its own. Parsed by tree-sitter; the tree
-//! is walked without recursion, for a model may nest as deep as it likes. When in doubt, nothing is allowed.
+//! Shell commands as rules see them: every simple command that a text would run, as far as that can be known without
+//! running it. In doubt a command is opaque: what denies or asks applies to it, and nothing allows it.
 
-use std::ops::ControlFlow;
+mod heredoc;
+mod plain;
+mod prefix;
+mod statement;
+mod tree;
+mod word;
 
-use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+use std::cell::RefCell;
+use std::rc::Rc;
 
-use super::pattern::CommandPattern;
-use super::shell_words::{Word, word};
+use super::pattern::ShellPattern;
+use crate::types::Decision;
+use word::Word;
 
-/// Longer commands count as unparsable.
-const MAX_BYTES: usize = 32 * 1024;
-/// Deeper ones too.
-const MAX_DEPTH: usize = 200;
-/// How often the parser may report before it is stopped: it reports every hundred steps.
-const MAX_PARSE_REPORTS: usize = 200;
-/// `sh -c` within `sh -c`.
-const MAX_SCRIPTS: usize = 8;
+/// More commands than that in one text are not looked at.
+const MAX_COMMANDS: usize = 20_000;
+/// Texts within texts (`sh -c '…'`) are parsed up to this many bytes in all.
+const MAX_NESTED_BYTES: usize = 2 * tree::MAX_BYTES;
 
-/// The simple commands of one command line.
-#[derive(Default)]
-pub(super) struct ShellCommand {
-    /// The line as the model wrote it.
-    line: String,
-    /// Every simple command, in each form that a rule may name: as written, without its assignments, behind its wrappers.
-    forms: Vec<String>,
-    /// Those whose command word is a path, by its last part.
-    by_base_name: Vec<String>,
-    /// Something in it cannot be known, or writes a file: never allowed.
-    is_doubtful: bool,
-    is_unparsable: bool,
+/// A command of the shell tool, parsed once.
+#[derive(Debug)]
+pub struct ShellCommand {
+    /// The texts themselves: the command, and those within it that a shell would run.
+    texts: Vec<String>,
+    commands: Vec<SimpleCommand>,
+    /// It could not be parsed, or runs something that cannot be known beforehand.
+    opaque: bool,
+    /// Something in it must not be allowed by any pattern: a redirection into a file, for one.
+    unallowable: bool,
+    nested_bytes: usize,
+}
+
+#[derive(Debug)]
+struct SimpleCommand {
+    /// Words without quotes, joined by one space.
+    text: String,
+    /// The same with the command word's base name, where that is another.
+    by_base_name: Option<String>,
+    /// From which byte of `text` on it is known only when it runs.
+    dynamic_from: Option<usize>,
+    /// Whether a pattern that allows must match it. It need not where what it wraps says it all.
+    must_be_allowed: bool,
 }
 
 impl ShellCommand {
-    pub fn parse(line: &str) -> ShellCommand {
-        let mut command = ShellCommand { line: line.trim().to_string(), ..ShellCommand::default() };
-        let mut scripts = vec![(line.to_string(), 0)];
-        while let Some((script, depth)) = scripts.pop() {
-            let tree = if depth > MAX_SCRIPTS { None } else { parse(&script) };
-            let understood = tree.is_some_and(|tree| command.collect(&tree, &script, depth, &mut scripts));
-            if !understood {
-                command.is_unparsable = true;
-                return command;
-            }
+    /// The same as [`ShellCommand::parse`], which a check may need twice: the last one of each thread is kept.
+    pub fn parse_once(text: &str) -> Rc<ShellCommand> {
+        thread_local! {
+            static LAST: RefCell<Option<(String, Rc<ShellCommand>)>> = const { RefCell::new(None) };
         }
-        command.by_base_name = command.forms.iter().filter_map(|form| with_base_name(form)).collect();
+        LAST.with_borrow_mut(|last| match last {
+            Some((known, command)) if known == text => command.clone(),
+            _ => {
+                let command = Rc::new(ShellCommand::parse(text));
+                let is_small = text.len() <= tree::MAX_BYTES;
+                *last = is_small.then(|| (text.to_string(), command.clone()));
+                command
+            }
+        })
+    }
+
+    pub fn parse(text: &str) -> ShellCommand {
+        let mut command = ShellCommand {
+            texts: Vec::new(),
+            commands: Vec::new(),
+            opaque: false,
+            unallowable: false,
+            nested_bytes: 0,
+        };
+        command.add_text(text, 0, true);
         command
     }
 
-    /// For an allow: every simple command matches, and nothing is in doubt.
-    pub fn all_match(&self, pattern: &CommandPattern) -> bool {
-        !self.is_unparsable
-            && !self.is_doubtful
-            && !self.forms.is_empty()
-            && self.forms.iter().all(|form| pattern.matches(form))
+    /// Whether a rule with this pattern and effect applies.
+    pub fn satisfies(&self, pattern: &ShellPattern, effect: Decision) -> bool {
+        if effect == Decision::Allow {
+            let mut needed = self.commands.iter().filter(|command| command.must_be_allowed).peekable();
+            return !self.opaque
+                && !self.unallowable
+                && needed.peek().is_some()
+                && needed.all(|command| pattern.matches(&command.text));
+        }
+        self.opaque
+            || self.texts.iter().any(|text| pattern.matches(text) || pattern.matches(text.trim()))
+            || self.commands.iter().any(|command| command.may_match(pattern))
     }
 
-    /// For a deny or an ask: any of them matches, or nobody can tell.
-    pub fn any_matches(&self, pattern: &CommandPattern) -> bool {
-        self.is_unparsable
-            || pattern.matches(&self.line)
-            || self.forms.iter().chain(&self.by_base_name).any(|form| pattern.matches(form))
-    }
-
-    /// Takes in the commands of one script; false where it cannot be understood.
-    fn collect(&mut self, tree: &Tree, source: &str, depth: usize, scripts: &mut Vec<(String, usize)>) -> bool {
-        let mut cursor = tree.walk();
-        let mut level = 0;
-        loop {
-            let node = cursor.node();
-            if node.is_error() || node.is_missing() || level > MAX_DEPTH {
-                return false;
+    fn add_text(&mut self, text: &str, level: usize, must_be_allowed: bool) {
+        self.texts.push(text.to_string());
+        self.nested_bytes += if level > 0 { text.len() } else { 0 };
+        if text.len() > tree::MAX_BYTES || level > tree::MAX_LEVELS || self.nested_bytes > MAX_NESTED_BYTES {
+            self.opaque = true;
+        } else if let Some(commands) = plain::commands(text) {
+            for words in commands {
+                self.add_command(&[], words, &[], level, must_be_allowed);
             }
-            if !self.visit(node, source, depth, scripts) {
-                return false;
-            }
-            if cursor.goto_first_child() {
-                level += 1;
-                continue;
-            }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return true;
-                }
-                level -= 1;
-            }
+        } else if statement::read(self, text, level, must_be_allowed).is_err() {
+            self.opaque = true;
         }
     }
 
-    fn visit(&mut self, node: Node<'_>, source: &str, depth: usize, scripts: &mut Vec<(String, usize)>) -> bool {
-        match node.kind() {
-            "command" => return self.simple_command(node, source, depth, scripts),
-            "declaration_command" | "unset_command" | "test_command" => {
-                let raw = source.get(node.byte_range()).unwrap_or_default();
-                self.forms.push(raw.split_whitespace().collect::<Vec<_>>().join(" "));
-            }
-            "variable_assignment" if node.parent().is_some_and(|parent| parent.kind() != "command") => {
-                // A variable that is set for all that follows may change what it does.
-                self.forms.push(source.get(node.byte_range()).unwrap_or_default().to_string());
-            }
-            "file_redirect" if writes_a_file(node, source) => self.is_doubtful = true,
-            _ => {}
-        }
-        true
-    }
-
-    fn simple_command(
+    /// Adds a simple command and everything that it is known to run: assignments before it, its words, and the texts
+    /// that it gets as its input.
+    fn add_command(
         &mut self,
-        node: Node<'_>,
-        source: &str,
-        depth: usize,
-        scripts: &mut Vec<(String, usize)>,
-    ) -> bool {
-        let mut assignments = Vec::new();
-        let mut words = Vec::new();
-        let mut cursor = node.walk();
-        for child in node.children(&mut cursor) {
-            match child.kind() {
-                "variable_assignment" => {
-                    assignments.push(source.get(child.byte_range()).unwrap_or_default().to_string());
-                }
-                "file_redirect" | "heredoc_redirect" | "herestring_redirect" | "comment" => {}
-                "command_name" => words.push(child.child(0).map_or_else(|| word(child, source), |it| word(it, source))),
-                _ => words.push(word(child, source)),
-            }
+        assignments: &[Word],
+        words: Vec<Word>,
+        inputs: &[Word],
+        level: usize,
+        must_be_allowed: bool,
+    ) {
+        if self.commands.len() >= MAX_COMMANDS {
+            self.opaque = true;
+        }
+        if self.opaque {
+            return;
         }
         if !assignments.is_empty() {
-            assignments.extend(words.iter().map(|word| word.text.clone()));
-            self.forms.push(assignments.join(" "));
+            // Assignments decide what a command does (`PATH`, `LD_PRELOAD`): a pattern must name them to allow it.
+            let all: Vec<Word> = assignments.iter().chain(&words).cloned().collect();
+            self.commands.push(SimpleCommand::new(&all, must_be_allowed));
         }
-        self.unwrap_words(&words, depth, scripts)
-    }
-
-    /// The command itself, and those behind its wrappers.
-    fn unwrap_words(&mut self, words: &[Word], depth: usize, scripts: &mut Vec<(String, usize)>) -> bool {
-        let mut rest = words;
-        while let Some((first, arguments)) = rest.split_first() {
-            self.forms.push(join(rest));
-            if first.is_dynamic {
-                self.is_doubtful = true;
-                return true;
-            }
-            match wrapper::look_behind(base_name(&first.text), arguments) {
-                wrapper::Behind::Nothing => return true,
-                wrapper::Behind::Command(inner) => rest = inner,
-                wrapper::Behind::Script(script) if script.is_dynamic => return false,
-                wrapper::Behind::Script(script) => {
-                    scripts.push((script.text, depth + 1));
-                    return true;
-                }
-                wrapper::Behind::Unknown => {
-                    // Its options are not known: whatever follows may be the command.
-                    self.is_doubtful = true;
-                    for start in 1..rest.len() {
-                        self.forms.push(join(rest.get(start..).unwrap_or_default()));
-                    }
-                    return true;
-                }
-            }
+        if !words.is_empty() {
+            prefix::add(self, words, inputs, level, must_be_allowed);
         }
-        true
     }
 }
 
-fn parse(script: &str) -> Option<Tree> {
-    if script.len() > MAX_BYTES || nests_too_deep(script) {
-        return None;
-    }
-    let mut parser = Parser::new();
-    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-    let mut reports = 0;
-    let mut progress = |_state: &ParseState| {
-        reports += 1;
-        if reports > MAX_PARSE_REPORTS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    let options = ParseOptions::new().progress_callback(&mut progress);
-    let bytes = script.as_bytes();
-    let tree =
-        parser.parse_with_options(&mut |offset, _| bytes.get(offset..).unwrap_or_default(), None, Some(options))?;
-    if tree.root_node().has_error() { None } else { Some(tree) }
-}
-
-/// A look before the parser, whose time grows with the nesting: counts what opens without closing.
-fn nests_too_deep(script: &str) -> bool {
-    // Each may be the body of the one before it.
-    if script.matches("()").count() > MAX_DEPTH {
-        return true;
-    }
-    let mut brackets: usize = 0;
-    let mut blocks: usize = 0;
-    for word in script.split(|it: char| it.is_whitespace() || it == ';') {
-        match word {
-            "if" | "for" | "while" | "until" | "case" | "select" => blocks += 1,
-            "fi" | "done" | "esac" => blocks = blocks.saturating_sub(1),
-            _ => {}
-        }
-        for byte in word.bytes() {
-            match byte {
-                b'(' | b'{' | b'[' => brackets += 1,
-                b')' | b'}' | b']' => brackets = brackets.saturating_sub(1),
-                _ => {}
+impl SimpleCommand {
+    fn new(words: &[Word], must_be_allowed: bool) -> SimpleCommand {
+        let mut text = String::new();
+        let mut dynamic_from = None;
+        for (index, word) in words.iter().enumerate() {
+            if index > 0 {
+                text.push(' ');
             }
+            if let Some(from) = word.dynamic_from {
+                dynamic_from.get_or_insert(text.len() + from);
+            }
+            text.push_str(&word.text);
         }
-        if brackets > MAX_DEPTH || blocks > MAX_DEPTH {
+        let by_base_name = words.first().and_then(|first| first.text.rsplit_once('/')).map(|(folder, base)| {
+            let rest = text.get(folder.len() + 1 + base.len()..).unwrap_or_default();
+            format!("{base}{rest}")
+        });
+        SimpleCommand { text, by_base_name, dynamic_from, must_be_allowed }
+    }
+
+    /// Whether the pattern matches it, or may when what is not known yet is.
+    fn may_match(&self, pattern: &ShellPattern) -> bool {
+        if pattern.matches(&self.text) || self.by_base_name.as_ref().is_some_and(|text| pattern.matches(text)) {
             return true;
         }
+        let Some(from) = self.dynamic_from else { return false };
+        let known = self.text.get(..from).unwrap_or_default();
+        let shortened = self.by_base_name.as_ref().map(|text| {
+            let cut = (self.text.len() - text.len()).min(from);
+            text.get(..from - cut).unwrap_or_default()
+        });
+        [Some(known), shortened].into_iter().flatten().any(|known| pattern.head().starts_with(known))
     }
-    false
 }
 
-/// Whether a redirection opens a file for writing that is not `/dev/null`.
-fn writes_a_file(node: Node<'_>, source: &str) -> bool {
-    let raw = source.get(node.byte_range()).unwrap_or_default();
-    let operator: String = raw.trim_start_matches(|it: char| it.is_ascii_digit()).chars().take(3).collect();
-    let target = node.child_by_field_name("destination").map(|destination| word(destination, source));
-    let Some(target) = target else { return true };
-    if operator.starts_with('<') && !operator.starts_with("<>") {
-        return false;
-    }
-    // `>&1` and `>&-` name descriptors.
-    let to_descriptor = (operator.starts_with(">&") || operator.starts_with("&>"))
-        && !target.is_dynamic
-        && (target.text == "-" || target.text.bytes().all(|byte| byte.is_ascii_digit()));
-    !to_descriptor && (target.is_dynamic || target.text != "/dev/null")
+/// Words of a shell that begin something else than a simple command where a command is expected.
+fn is_reserved(word: &str) -> bool {
+    matches!(
+        word,
+        "if" | "then"
+            | "else"
+            | "elif"
+            | "fi"
+            | "do"
+            | "done"
+            | "case"
+            | "esac"
+            | "while"
+            | "until"
+            | "for"
+            | "select"
+            | "function"
+            | "in"
+            | "{"
+            | "}"
+            | "!"
+            | "[["
+            | "]]"
+            | "coproc"
+            | "time"
+    )
 }
-
-fn join(words: &[Word]) -> String {
-    words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
-}
-
-fn base_name(command: &str) -> &str {
-    command.rsplit('/').next().unwrap_or(command)
-}
-
-/// `/bin/rm x` as `rm x`; nothing where the command word is no path.
-fn with_base_name(form: &str) -> Option<String> {
-    let end = form.find(' ').unwrap_or(form.len());
-    let (first, rest) = form.split_at_checked(end)?;
-    first.contains('/').then(|| format!("{}{rest}", base_name(first)))
-}
-
-#[path = "shell_wrapper.rs"]
-mod wrapper;
 
 #[cfg(test)]
 #[path = "shell_test.rs"]

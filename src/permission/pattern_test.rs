@@ -1,0 +1,43 @@
+//! What globs match.
+
+use super::*;
+
+#[test]
+fn globs_match_as_documented() {
+    for (glob, matching, others) in [
+        ("*", &["a", ".a", "", "é"][..], &["a/b", "/"][..]),
+        ("**", &["a", "a/b", ".a/.b", ""], &[]),
+        ("src/*", &["src/a", "src/.a"], &["src/a/b", "src", "xsrc/a"]),
+        ("src/**", &["src/a", "src/a/b", "src/.a/b"], &["src", "srcs/a", "x/src/a"]),
+        ("**/a", &["a", "x/a", "x/y/a"], &["xa", "a/x"]),
+        ("a/**/b", &["a/b", "a/x/b", "a/x/y/b"], &["ab", "a/xb"]),
+        ("a**b", &["ab", "a/b", "axb", "a/x/b"], &["a", "b"]),
+        ("?", &["a", "é", "\n"], &["", "/", "ab"]),
+        ("[a-c]x", &["ax", "cx"], &["dx", "x", "[a-c]x"]),
+        ("[!a]", &["b", "é"], &["a", "/", ""]),
+        ("[]a-]", &["]", "a", "-"], &["b"]),
+        ("[é]", &["é"], &["e"]),
+        ("*.{js,ts}", &["a.js", "a.ts", ".js"], &["a.jsx", "a/b.js"]),
+        ("a{,b}", &["a", "ab"], &["b"]),
+        ("{a,{b,c}d}", &["a", "bd", "cd"], &["b", "ad"]),
+        ("!a*", &["b", "a/b"], &["a", "ab"]),
+        ("\\*", &["*"], &["a"]),
+        ("a.b+", &["a.b+"], &["axb", "a.bb"]),
+        ("mcp__*", &["mcp__a__b"], &["mcp_a"]),
+    ] {
+        let compiled = Glob::new(glob).unwrap();
+        for text in matching {
+            assert!(compiled.matches(text), "{glob} on {text:?}");
+        }
+        for text in others {
+            assert!(!compiled.matches(text), "{glob} on {text:?}");
+        }
+    }
+}
+
+#[test]
+fn globs_that_cannot_be_read_are_refused() {
+    for glob in ["", "!", "[a", "{a", "a}", "a\\", "[z-a]", "[", "[]", &"{".repeat(2_000)] {
+        assert!(Glob::new(glob).is_err(), "{glob:?}");
+    }
+}
