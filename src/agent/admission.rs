@@ -1,7 +1,5 @@
 //! What must hold before a call is executed: its tool exists, its input is valid, and permission lets it.
 
-use serde_json::Value;
-
 use super::gate::{Asked, Gate};
 use super::run::Run;
 use super::tool_call::Ended;
@@ -34,9 +32,7 @@ impl Run {
         if let Some(schema) = &tool.schema {
             schema.check(&call.input).map_err(|problem| invalid(&problem))?;
         }
-        let reads_input = self.family.policy.as_ref().is_some_and(|policy| policy.reads_input(&call.name));
-        let input = if reads_input { serde_json::from_str(&call.input).unwrap_or_default() } else { Value::Null };
-        let verdict = self.native_verdict(call, &input);
+        let verdict = self.native_verdict(call);
         let is_plain = verdict.as_ref().is_some_and(|verdict| verdict.decision == Decision::Allow);
         // Where nobody could tell the difference, the host validates in the same step in which it executes.
         if tool.schema.is_none() && (!is_plain || self.is_heard() || self.family.options.middleware.wrap_tool_call) {
@@ -58,9 +54,9 @@ impl Run {
         }
     }
 
-    /// What the native policy says; `None` where the host is to be asked.
-    fn native_verdict(&self, call: &ToolCall, input: &Value) -> Option<Verdict> {
+    /// What the native policy says; `None` where the host is to be asked. Input that cannot be read is denied.
+    fn native_verdict(&self, call: &ToolCall) -> Option<Verdict> {
         let policy = self.family.policy.as_ref()?;
-        Some(policy.check(&call.name, input, &mut |_rule| false))
+        Some(policy.check_json(&call.name, &call.input, &mut |_rule| false))
     }
 }

@@ -1,4 +1,4 @@
-//! Where a shell finds a heredoc's body and its end: by lines, whatever the tree says.
+//! Where a heredoc begins and ends for a shell, found by lines alone, so that a tree that has it otherwise is found out.
 
 use super::tree::Item;
 use super::word::NoWord;
@@ -13,7 +13,7 @@ pub(super) struct Heredoc<'a> {
 }
 
 impl<'a> Heredoc<'a> {
-    pub fn find(text: &'a str, start: Item) -> Result<Heredoc<'a>, NoWord> {
+    pub(super) fn find(text: &'a str, start: Item) -> Result<Heredoc<'a>, NoWord> {
         let written = text.get(start.start..start.end).ok_or(NoWord)?;
         let within = |quote: char| written.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
         let unquoted = within('\'').or_else(|| within('"')).or_else(|| written.strip_prefix('\\'));

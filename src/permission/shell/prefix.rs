@@ -313,7 +313,8 @@ fn behind(prefix: &Prefix, arguments: &[Word]) -> Inner {
         }
         at += if takes_next { 2 } else { 1 };
     }
-    if prefix.name == "env" {
+    // `time` and `coproc` are words of the shell itself, which takes assignments after them.
+    if matches!(prefix.name, "env" | "time" | "coproc") {
         while let Some(word) = arguments.get(at).filter(|word| word.text.contains('=')) {
             if word.splits {
                 return Inner::Opaque;

@@ -305,9 +305,7 @@ impl<'a> Reader<'a> {
     /// Reads a word whole, and leaves what stands in it to be looked at.
     fn word(&mut self, index: usize, item: Item) -> Result<Word, NoWord> {
         self.check_start(item)?;
-        if !self.text.get(item.end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(is_boundary)) {
-            return Err(NoWord);
-        }
+        self.check_end(item)?;
         let word = read_word(self.source(item), item.start, &self.items.ends)?;
         self.literal_dollar |= word.literal_dollar;
         if item.kind.is_expansion() {
@@ -323,6 +321,11 @@ impl<'a> Reader<'a> {
         if before.is_none_or(is_boundary) { Ok(()) } else { Err(NoWord) }
     }
 
+    fn check_end(&self, item: Item) -> Result<(), NoWord> {
+        let after = self.text.get(item.end..).and_then(|text| text.chars().next());
+        if after.is_none_or(is_boundary) { Ok(()) } else { Err(NoWord) }
+    }
+
     fn assignment(&mut self, index: usize, item: Item) -> Result<Word, NoWord> {
         let children: Vec<_> = self.items.children(index).collect();
         let array = children.iter().find(|(_, child)| child.kind == Kind::Array).copied();
@@ -330,6 +333,7 @@ impl<'a> Reader<'a> {
             None => return self.word(index, item),
             Some((array, array_item)) => {
                 self.check_start(item)?;
+                self.check_end(item)?;
                 self.check_gaps(array, array_item, true)?;
                 self.wait_for_children(array, Place::Statement);
                 let name = self.text.get(item.start..array_item.start).unwrap_or_default();

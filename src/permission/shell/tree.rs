@@ -175,17 +175,24 @@ pub(super) fn parse(text: &str) -> Option<Items> {
     if is_lopsided(text) || pipes > MAX_PIPES { None } else { flatten(&parse_tree(text)?) }
 }
 
-/// Whether more brackets of a kind are open, or closed too often, than there may be levels. The parser would see it as
-/// well, but some such texts keep it busy between two looks at the clock.
+/// Whether more brackets or compound commands are open, or closed too often, than there may be levels. The parser would
+/// find it as well, and takes long for it.
 fn is_lopsided(text: &str) -> bool {
-    [(b'(', b')'), (b'[', b']'), (b'{', b'}')].iter().any(|(opening, closing)| {
-        let mut open = 0_usize;
-        let mut closed = 0_usize;
-        text.bytes().any(|byte| {
-            open += usize::from(byte == *opening);
-            closed += usize::from(byte == *closing);
-            open.abs_diff(closed) > MAX_LEVELS
+    let brackets = [(b'(', b')'), (b'[', b']'), (b'{', b'}')];
+    let words = [("if", "fi"), ("do", "done"), ("case", "esac")];
+    brackets.iter().any(|(opening, closing)| drifts(text.bytes(), opening, closing))
+        || words.iter().any(|(opening, closing)| {
+            drifts(text.split(|character: char| !character.is_ascii_alphanumeric()), opening, closing)
         })
+}
+
+fn drifts<T: PartialEq>(mut tokens: impl Iterator<Item = T>, opening: &T, closing: &T) -> bool {
+    let mut open = 0_usize;
+    let mut closed = 0_usize;
+    tokens.any(|token| {
+        open += usize::from(token == *opening);
+        closed += usize::from(token == *closing);
+        open.abs_diff(closed) > MAX_LEVELS
     })
 }
 
