@@ -23,7 +23,8 @@ class Frame {
   }
 }
 
-function liveFrame() {
+/** The innermost callback that is still being awaited in this async context, if there is one. */
+export function liveFrame() {
   let frame = storage.getStore();
   // Frames that ended are skipped for good, so that contexts which follow from one another form no endless chain.
   while (frame !== undefined && frame.family === null) frame = frame.parent;

@@ -23,7 +23,7 @@ export function invoke(frame, callback, settle) {
       return -1;
     }
     // A foreign thenable is asked in the frame too: its `then` is host code.
-    promise = returned instanceof Promise ? Promise.resolve(returned) : inFrame(frame, adopt, returned);
+    promise = isPlainPromise(returned) ? returned : inFrame(frame, adopt, returned);
   } catch (error) {
     frame.end();
     settle(true, error, performance.now() - started);
@@ -48,6 +48,13 @@ function isThenable(value) {
   );
 }
 
+/** Whether its `then` is the language's own, which never throws and settles once. */
+function isPlainPromise(value) {
+  return value instanceof Promise && value.then === Promise.prototype.then && value.constructor === Promise;
+}
+
 function adopt(thenable) {
-  return Promise.resolve(thenable);
+  return new Promise((resolve) => {
+    resolve(thenable);
+  });
 }

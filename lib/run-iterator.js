@@ -125,6 +125,8 @@ export class RunIterator {
 
   /** The reader goes: cancels the run, and resolves when its terminal hooks are over. */
   #leave() {
+    // It never began, or what began it threw: there is nothing to wait for.
+    if (this.#run === null) return this.#afterFinalise(() => Promise.resolve());
     this.#events = [];
     this.#read = 0;
     if (this.#state === "running") {

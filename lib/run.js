@@ -2,6 +2,7 @@
 // run-iterator.js's business.
 import { AsyncResource } from "node:async_hooks";
 
+import { inFrame, liveFrame } from "./context.js";
 import { AbortError, AgentError, errorFromData } from "./errors.js";
 import { copyFrozen } from "./frozen.js";
 import { native } from "./native.js";
@@ -56,6 +57,7 @@ export class Run {
   }
 
   #signal;
+  #callerFrame = liveFrame();
   #stopListening = null;
   #resolve;
   #reject;
@@ -85,7 +87,11 @@ export class Run {
 
   /** Why the run was cancelled: what the caller's signal says, else an AbortError. */
   abortReason() {
-    if (this.#signal?.aborted) return this.#signal.reason;
+    try {
+      if (this.#signal?.aborted) return this.#signal.reason;
+    } catch {
+      // A signal of the host's own making that cannot be read.
+    }
     this.#cancelReason ??= new AbortError("the run was cancelled");
     return this.#cancelReason;
   }
@@ -200,9 +206,12 @@ export class Run {
     const { listeners } = this.family;
     if (listeners.length > 0) {
       // What several read, none may change.
+      if (event.hook !== undefined) Object.freeze(event.hook);
+      if (event.usage !== undefined) Object.freeze(event.usage);
       Object.freeze(event);
       const entry = Object.freeze({ sessionId: this.sessionId, source: this.source, event });
-      for (const listener of listeners) notify(listener, entry);
+      // In the run's own context: a listener is no part of the callback in which a delta or an event of a tool came up.
+      this.scope.runInAsyncScope(inFrame, undefined, this.#callerFrame, notifyAll, listeners, entry);
     }
     if (this.sink === null) return;
     this.sink.push(event);
@@ -248,7 +257,8 @@ export class Run {
     }
     const { usage, stopReason } = result;
     const full = { messages: this.conversation.messages.slice(), text: this.text, usage, stopReason };
-    this.deliver({ type: "done", reason: stopReason, result: full });
+    const shared = this.family.listeners.length > 0 ? frozenResult(full) : full;
+    this.deliver({ type: "done", reason: stopReason, result: shared });
     this.#resolve(full);
   }
 
@@ -312,6 +322,20 @@ function textOf({ content }) {
   let text = "";
   for (const block of content) if (block.type === "text") text += block.text;
   return text;
+}
+
+function notifyAll(listeners, entry) {
+  for (const listener of listeners) notify(listener, entry);
+}
+
+/** A copy that nobody can change: the caller's own result stays its own. */
+function frozenResult({ messages, text, usage, stopReason }) {
+  return Object.freeze({
+    messages: Object.freeze(messages.slice()),
+    text,
+    usage: Object.freeze({ ...usage }),
+    stopReason,
+  });
 }
 
 function notify(listener, entry) {

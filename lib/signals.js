@@ -21,7 +21,11 @@ export function onAbort(signal, callback) {
   return () => {
     if (!callbacks.delete(callback) || callbacks.size > 0) return;
     if (followers.get(signal)?.callbacks === callbacks) followers.delete(signal);
-    signal.removeEventListener("abort", listener);
+    try {
+      signal.removeEventListener("abort", listener);
+    } catch {
+      // A signal of the host's own making; nothing follows it any more, whatever it does.
+    }
   };
 }
 

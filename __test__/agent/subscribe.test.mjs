@@ -173,3 +173,40 @@ test("a listener may send on the agent: it is not awaited, so nothing waits for 
   await agent.send("outer");
   assert.equal((await inner).messages.length, 4);
 });
+
+test("a listener that changes what it hears changes nothing for the caller and other listeners", async (t) => {
+  const agent = agentFor(t, { model: [{ text: "mine" }] });
+  agent.hook("run:start", () => {
+    throw new Error("x");
+  });
+  const reasons = [];
+  agent.subscribe(({ event }) => {
+    if (event.type === "done") event.result.text = "forged";
+    if (event.type === "diagnostic") event.hook.reason = "forged";
+  });
+  agent.subscribe(({ event }) => {
+    if (event.type === "diagnostic") reasons.push(event.hook.reason);
+  });
+  assert.equal((await agent.send("hi")).text, "mine");
+  assert.deepEqual(reasons, ["error"]);
+});
+
+test("a listener may start a run of the same session, also when it hears a delta or an event of a tool", async (t) => {
+  for (const type of ["text_delta", "tool_progress"]) {
+    const agent = agentFor(t, {
+      model: scriptedModel([{ deltas: ["a"], calls: [call("a", "echo")] }, { text: "end" }]),
+      tools: [
+        plainTool("echo", (_input, { emit }) => {
+          emit({ type: "tool_progress", id: "a", name: "echo", progress: 1 });
+          return "x";
+        }),
+      ],
+    });
+    let followed;
+    agent.subscribe(({ event }) => {
+      if (event.type === type) followed ??= agent.send("more");
+    });
+    await agent.send("hi");
+    assert.equal((await followed).stopReason, "stop", type);
+  }
+});

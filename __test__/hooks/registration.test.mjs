@@ -2,7 +2,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { ClosedError } from "../../index.js";
-import { agentFor, hookFailures, plainTool, scriptedModel } from "../support/model.mjs";
+import { agentFor, collect, hookFailures, plainTool, scriptedModel } from "../support/model.mjs";
 
 const NAMES = ["run:start", "run:end", "tool:start", "tool:end", "compact:start", "compact:end"];
 
@@ -339,3 +339,26 @@ function describe(value) {
   if (typeof value === "string") return JSON.stringify(value);
   return String(value);
 }
+
+test("a promise of the host whose own then throws, and a signal that cannot be used, harm their own run at most", async (t) => {
+  const agent = agentFor(t, { model: [{ text: "ok" }] });
+  const remove = agent.hook("run:start", () =>
+    Object.assign(Promise.resolve(), {
+      then() {
+        throw new Error("own then");
+      },
+    }),
+  );
+  const { events } = await collect(agent.run("go"));
+  assert.equal(hookFailures(events).length, 1);
+  remove();
+  const broken = {
+    aborted: false,
+    addEventListener() {},
+    removeEventListener() {
+      throw new Error("no");
+    },
+  };
+  assert.equal((await agent.send("go", { signal: broken })).text, "ok");
+  assert.equal((await agent.send("go")).text, "ok");
+});

@@ -276,3 +276,14 @@ test("an event object that a consumer changes leaves the conversation as it was"
   assert.doesNotMatch(JSON.stringify(result.messages), /forged/);
   assert.equal(resultFor(result.messages, "a").content, "x is 1");
 });
+
+test("return(), throw() and disposal of a run that never began, or could not, end it as any other time", async (t) => {
+  const agent = agentFor(t, { model: [{ text: "never" }] });
+  const failed = agent.run(5);
+  await assert.rejects(failed.next(), TypeError);
+  assert.deepEqual(await failed.return(7), { value: 7, done: true });
+  const left = agent.run("hi");
+  for (let round = 0; round < 2; round += 1) assert.deepEqual(await left.return(round), { value: round, done: true });
+  await left[Symbol.asyncDispose]();
+  await assert.rejects(left.throw(new Error("mine")), /mine/);
+});
