@@ -31,6 +31,9 @@ export declare class ExternalObject<T> {
   }
 }
 
+/** The built-in tools as a model is shown them: JSON text of `{ name, description, parameters }[]`. */
+export declare function builtinTools(): string
+
 /** What is wrong with the request `{ system?, messages, tools? }`, or null. */
 export declare function checkWellFormed(json: string): string | null
 
@@ -54,6 +57,9 @@ export declare function familyFail(handle: ExternalObject<FamilyHandle>, id: num
 /** Holds or releases a run whose reader is behind. */
 export declare function familyHold(handle: ExternalObject<FamilyHandle>, run: number, held: boolean): string
 
+/** Holds a session for the host; tells by an operation effect when it is held. */
+export declare function familyHoldSession(handle: ExternalObject<FamilyHandle>, sessionId: string, cancel: boolean, operation: number): string
+
 /** Registers a handler and returns its id. */
 export declare function familyHook(handle: ExternalObject<FamilyHandle>, event: string, timeoutMs: number): number
 
@@ -68,6 +74,9 @@ export declare function familyPanic(handle: ExternalObject<FamilyHandle>): strin
 
 /** A turn because a timer or another thread woke the family. */
 export declare function familyPoll(handle: ExternalObject<FamilyHandle>): string
+
+/** Gives a held session back. */
+export declare function familyReleaseSession(handle: ExternalObject<FamilyHandle>, sessionId: string, changed: boolean, operation: number): string
 
 /** Starts a run from the JSON text of `StartOptions`. */
 export declare function familyStart(handle: ExternalObject<FamilyHandle>, options: string): string

@@ -8,6 +8,11 @@ export { SteerController } from "./lib/steer.js";
 export { retry } from "./lib/retry.js";
 export { fakeProvider } from "./lib/models/fake.js";
 export { assertWellFormed } from "./lib/well-formed.js";
+export { checkpointerConformance } from "./lib/sessions/conformance.js";
+export { foldEvents } from "./lib/sessions/fold.js";
+export { memoryCheckpointer } from "./lib/sessions/memory.js";
+export { resolveProjectPaths } from "./lib/sessions/project-paths.js";
+export { estimateTokens } from "./lib/tokens.js";
 export { defaultRedactor } from "./lib/redact.js";
 export {
   AbortError,
@@ -24,20 +29,15 @@ export {
 export {
   aiSdk,
   anthropic,
-  checkpointerConformance,
   DEFAULT_RESOURCE_LIMITS,
-  estimateTokens,
   fileCheckpointer,
-  foldEvents,
   jsonCodec,
   localOpenAI,
-  memoryCheckpointer,
   nativeCodec,
   noopSandbox,
   openai,
   providerConformance,
   reactCodec,
-  resolveProjectPaths,
   sandboxRuntime,
   sqliteCheckpointer,
 } from "./lib/unavailable.js";

@@ -44,6 +44,8 @@ function refuse(options, message) {
   assert.throws(() => query({ model, cwd: workdir, prompt: "hello", ...options }), expected);
 }
 
+const checkpointer = { append() {}, read() {}, head() {}, list() {}, delete() {} };
+
 const ACCEPTED = {
   modelName: ["some-model"],
   tools: [[]],
@@ -65,7 +67,9 @@ const ACCEPTED = {
   permission: [{ check() {} }],
   permissionMode: ["enforce", "dry-run"],
   onApproval: [{ request() {} }],
-  permissionAudit: [false],
+  permissionAudit: [false, true],
+  fileTools: [{}, { symlinks: "inside" }, { symlinks: "deny", maxSnapshotBytes: 0 }, { symlinks: undefined }],
+  checkpointer: [checkpointer, { ...checkpointer, truncate() {}, close: undefined }],
   redact: [(value) => value],
   sessions: [false],
   crashRecovery: ["safe", "off"],
@@ -86,12 +90,9 @@ const UNAVAILABLE = {
   outputSchema: [{ type: "object" }],
   maxParallelSubagents: [1, 6],
   subagentPermission: [{ check() {} }],
-  permissionAudit: [true],
   onAskUser: [{ request() {} }],
   sandbox: [{}],
   bash: [{}],
-  fileTools: [{}],
-  checkpointer: [{}],
   maxSnapshotBytesPerSession: [1],
   sessions: [true],
   cleanup: [true, {}, { maxAgeDays: 3 }],
@@ -129,6 +130,15 @@ const WRONG = {
   home: ["", 3, null],
   permissionMode: ["off", null],
   permissionAudit: ["yes", 1],
+  fileTools: [
+    null,
+    [],
+    { symlinks: "outside" },
+    { maxSnapshotBytes: -1 },
+    { maxSnapshotBytes: 1.5 },
+    { symlink: "deny" },
+  ],
+  checkpointer: [null, {}, [], { ...checkpointer, read: undefined }, { ...checkpointer, truncate: 3 }],
   redact: [{}, true, null],
   sessions: ["no", {}, null],
   crashRecovery: [true, "on"],
@@ -185,7 +195,8 @@ test("a message says what was wrong, and what would be right", () => {
   );
   refuse({ tools: {} }, "tools must be an array, got object");
   refuse({ use: [{ name: "audit", wrapToolCall: 1 }] }, "use[0].wrapToolCall must be a function, got 1");
-  refuse({ permissionAudit: true }, "permissionAudit: true is not available yet");
+  refuse({ fileTools: { symlink: "deny" } }, "fileTools.symlink is not an option here; did you mean symlinks?");
+  refuse({ checkpointer: { append() {} } }, "checkpointer.read must be a function, got undefined");
 });
 
 test("a string model is refused until there are native providers", () => {
@@ -303,14 +314,18 @@ test("what is said of the model reaches its requests", async () => {
   await agent.send("hello");
   await agent.close();
   const { modelName, ...same } = options;
-  const { messages, ...request } = provider.requests[0];
+  const { messages, tools, ...request } = provider.requests[0];
   assert.deepEqual(request, { model: modelName, ...same });
+  assert.ok(
+    tools.some(({ name }) => name === "read_file"),
+    "the built-in tools are offered",
+  );
   assert.deepEqual(messages, [{ role: "user", content: "hello" }]);
 });
 
 test("a request holds nothing that was not said, and names the provider's id as the model", async () => {
   const provider = recorder("its-id");
-  const agent = createLiteAgent({ model: provider, workdir });
+  const agent = createLiteAgent({ model: provider, workdir, allowedTools: [] });
   await agent.send("hello");
   await agent.close();
   assert.deepEqual(Object.keys(provider.requests[0]).sort(), ["messages", "model"]);

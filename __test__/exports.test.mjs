@@ -28,21 +28,17 @@ const ERRORS = [
 const UNAVAILABLE = [
   "aiSdk",
   "anthropic",
-  "estimateTokens",
   "fileCheckpointer",
-  "foldEvents",
   "jsonCodec",
   "localOpenAI",
-  "memoryCheckpointer",
   "nativeCodec",
   "noopSandbox",
   "openai",
   "reactCodec",
-  "resolveProjectPaths",
   "sandboxRuntime",
   "sqliteCheckpointer",
 ];
-const UNAVAILABLE_ASYNC = ["checkpointerConformance", "providerConformance"];
+const UNAVAILABLE_ASYNC = ["providerConformance"];
 
 test("every value of the types exists at run time, and every value at run time has a type", () => {
   assert.ok(VALUES.length > 40, `only ${VALUES.length} values found in index.d.ts`);

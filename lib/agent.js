@@ -7,6 +7,7 @@ import { refuseReentrancy } from "./context.js";
 import { Conversation } from "./conversation.js";
 import { ClosedError, ConfigError } from "./errors.js";
 import { Family } from "./family.js";
+import { copyFrozen } from "./frozen.js";
 import { hold, release } from "./keep-alive.js";
 import { normaliseInput } from "./messages.js";
 import { sortMiddleware } from "./middleware.js";
@@ -14,12 +15,17 @@ import { native } from "./native.js";
 import { Run } from "./run.js";
 import { RunIterator } from "./run-iterator.js";
 import { nativePolicy } from "./policy.js";
+import { HostSandbox } from "./sandbox.js";
+import { listCheckpoints } from "./sessions/checkpoints.js";
+import { SessionLog } from "./sessions/log.js";
+import { checkSessionId } from "./sessions/session-id.js";
 import { prepareTools } from "./tools.js";
 
 const HOOK_NAMES = ["run:start", "run:end", "tool:start", "tool:end", "compact:start", "compact:end"];
 const DEFAULT_HOOK_TIMEOUT_MS = 10_000;
 const MAX_HOOK_TIMEOUT_MS = 120_000;
-const SESSION_ID = /^[A-Za-z0-9_-]{1,128}$/;
+/** The tools that the core executes itself, as a model is shown them. */
+const BUILTIN_TOOLS = JSON.parse(native.builtinTools()).map((specification) => copyFrozen(specification));
 
 /** A run whose end is told only after `finalise`; the public class does not show it. */
 let runThen;
@@ -29,23 +35,31 @@ class LiteAgent {
   #sessions = new Map();
   #sessionId = randomUUID();
   #closing = null;
+  /** Where sessions are stored, or null. */
+  #checkpointer;
   #mcp;
 
   constructor(checked) {
-    const tools = prepareTools(checked.tools).filter(({ name }) => isSelected(name, checked));
+    const prepared = prepareTools(checked.tools);
+    const tools = prepared.filter(({ name }) => isSelected(name, checked));
+    const own = new Set(prepared.map(({ name }) => name));
+    const builtin = BUILTIN_TOOLS.filter(({ name }) => !own.has(name) && isSelected(name, checked));
     const middleware = sortMiddleware(checked.use);
     const policy = checked.permission === undefined ? undefined : nativePolicy(checked.permission);
-    const options = familyOptions(checked, { tools, middleware, policy });
+    const options = familyOptions(checked, { tools, builtin, middleware, policy });
     this.#family = new Family(options, policy, {
       provider: checked.model,
-      request: requestTemplate(checked, tools),
+      request: requestTemplate(checked, tools, builtin),
       tools,
       middleware,
       permission: checked.permission,
       onApproval: checked.onApproval,
       redact: checked.redact,
+      sandbox: checked.sandbox === undefined ? undefined : new HostSandbox(checked.sandbox, checked.workdir),
+      forgetSession: (sessionId) => this.#sessions.delete(sessionId),
       runOver: (run) => this.#forgetBlank(run),
     });
+    this.#checkpointer = checked.checkpointer ?? null;
     this.#mcp = Object.freeze({
       list: () => [],
       register: async () => notAvailable("mcp.register()"),
@@ -128,16 +142,25 @@ class LiteAgent {
   }
 
   async listSessions() {
-    notAvailable("listSessions()");
+    if (this.#checkpointer === null) return [];
+    return await this.#held(Promise.resolve(this.#checkpointer.list()));
   }
 
   async deleteSession(sessionId) {
     refuseReentrancy(this.#family, "deleteSession", sessionId);
-    notAvailable("deleteSession()");
+    checkSessionId("deleteSession", sessionId);
+    if (this.#closing !== null) throw closed();
+    const work = async () => {
+      await this.#checkpointer?.delete(sessionId);
+      this.#sessions.delete(sessionId);
+      return true;
+    };
+    await this.#held(this.#family.holdSession(sessionId, { cancel: true, work }));
   }
 
-  async listCheckpoints() {
-    notAvailable("listCheckpoints()");
+  async listCheckpoints(sessionId) {
+    checkSessionId("listCheckpoints", sessionId);
+    return await this.#held(listCheckpoints(this.#stored("listCheckpoints"), sessionId));
   }
 
   async restore(sessionId) {
@@ -183,10 +206,16 @@ class LiteAgent {
     return run;
   }
 
+  /** @throws {ConfigError} where sessions are not stored */
+  #stored(operation) {
+    if (this.#checkpointer !== null) return this.#checkpointer;
+    throw new ConfigError(`${operation}() needs stored sessions: give a checkpointer, or leave sessions on`);
+  }
+
   #conversation(sessionId) {
     let conversation = this.#sessions.get(sessionId);
     if (conversation === undefined) {
-      conversation = new Conversation();
+      conversation = new Conversation(this.#checkpointer && new SessionLog(this.#checkpointer, sessionId));
       this.#sessions.set(sessionId, conversation);
     }
     return conversation;
@@ -202,7 +231,7 @@ class LiteAgent {
   async #held(promise) {
     hold();
     try {
-      await promise;
+      return await promise;
     } finally {
       release();
     }
@@ -227,8 +256,14 @@ function notAvailable(what) {
   throw new ConfigError(`${what} is not available yet`);
 }
 
-function familyOptions(checked, { tools, middleware, policy }) {
+function familyOptions(checked, { tools, builtin, middleware, policy }) {
   return {
+    workdir: checked.workdir,
+    builtinTools: builtin.map(({ name }) => name),
+    denySymlinks: checked.fileTools.symlinks === "deny",
+    stores: checked.checkpointer !== undefined,
+    recovers: checked.crashRecovery === "safe",
+    audits: checked.permissionAudit,
     hostPolicy: checked.permission !== undefined && policy === undefined,
     dryRun: checked.permissionMode === "dry-run",
     hasApproval: checked.onApproval !== undefined,
@@ -247,14 +282,13 @@ function familyOptions(checked, { tools, middleware, policy }) {
 }
 
 /** What every request of the agent has in common. */
-function requestTemplate(checked, tools) {
+function requestTemplate(checked, tools, builtin) {
   const request = { model: checked.modelName };
   const { system, maxTokens, temperature, topP, toolChoice, seed, reasoningEffort } = checked;
   if (system !== undefined && system !== "") request.system = system;
-  if (tools.length > 0) {
-    request.tools = Object.freeze(
-      tools.map(({ name, description, parameters }) => Object.freeze({ name, description, parameters })),
-    );
+  if (tools.length + builtin.length > 0) {
+    const own = tools.map(({ name, description, parameters }) => Object.freeze({ name, description, parameters }));
+    request.tools = Object.freeze([...own, ...builtin]);
   }
   for (const [name, value] of Object.entries({ maxTokens, temperature, topP, toolChoice, seed, reasoningEffort })) {
     if (value !== undefined) request[name] = value;
@@ -272,15 +306,6 @@ function hookTimeout(options) {
   if (Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= MAX_HOOK_TIMEOUT_MS) return timeoutMs;
   const got = typeof timeoutMs === "number" ? String(timeoutMs) : kindOf(timeoutMs);
   throw new RangeError(`hook: timeoutMs must be an integer from 1 to ${MAX_HOOK_TIMEOUT_MS}, got ${got}`);
-}
-
-function checkSessionId(operation, sessionId) {
-  if (typeof sessionId !== "string")
-    throw new TypeError(`${operation}: sessionId must be a string, got ${kindOf(sessionId)}`);
-  if (SESSION_ID.test(sessionId)) return;
-  throw new ConfigError(
-    `${operation}: sessionId must be 1 to 128 characters of A-Z a-z 0-9 _ -, got "${sessionId.slice(0, 140)}"`,
-  );
 }
 
 function closed() {

@@ -2,18 +2,21 @@
 // told apart here, synchronously, by name. Looks at files only to see that they are there; never reads one.
 
 import { lstatSync, statSync } from "node:fs";
-import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
 import { ConfigError } from "./errors.js";
+import { defaultHome } from "./home.js";
 import { normaliseInput } from "./messages.js";
 import { native } from "./native.js";
 import { isSteerController } from "./steer.js";
 
 const DEFAULT_MAX_TURNS = 50;
 const DEFAULT_MAX_PARALLEL_TOOLS = 10;
+/** The longest that a timer takes. */
+const MAX_TIMEOUT_MS = 2_147_483_647;
 /** Counts cross to the core as 32-bit numbers. */
 const MAX_COUNT = 4_294_967_295;
+const INHERITED_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TERM"];
 const SESSION_ID = /^[A-Za-z0-9_-]{1,128}$/;
 const MIDDLEWARE_FUNCTIONS = ["beforeAgent", "afterAgent", "beforeModel", "wrapModelCall", "wrapToolCall"];
 
@@ -30,6 +33,7 @@ const integer = (least, most) => (name, value) => {
   return refuse(name, `an integer from ${least} to ${most}`, value);
 };
 const count = integer(1, MAX_COUNT);
+const milliseconds = integer(1, MAX_TIMEOUT_MS);
 const numberBetween = (least, most) => (name, value) => {
   if (typeof value === "number" && value >= least && value <= most) return value;
   return refuse(name, `a number from ${least} to ${most}`, value);
@@ -60,6 +64,74 @@ const having = (member) => (name, value) => {
   if (isObject && typeof value[member] === "function") return value;
   return refuse(name, `an object with a function ${member}()`, value);
 };
+
+function fileTools(name, value) {
+  const given = members(name, value, {
+    symlinks: oneOf(["inside", "deny"]),
+    maxSnapshotBytes: integer(0, Number.MAX_SAFE_INTEGER),
+  });
+  return Object.freeze(given);
+}
+
+function bash(name, value) {
+  const given = members(name, value, {
+    timeoutMs: milliseconds,
+    backgroundTimeoutMs: milliseconds,
+    maxOutputBytes: integer(1, Number.MAX_SAFE_INTEGER),
+    memoryBytes: integer(1, Number.MAX_SAFE_INTEGER),
+    env: environment,
+  });
+  return Object.freeze(given);
+}
+
+/** @returns {[string, string][]} the variables of a command, and no others */
+function environment(name, value) {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return refuse(name, "an object", value);
+  const variables = [];
+  for (const [variable, text] of Object.entries(value)) {
+    if (text === undefined) continue;
+    if (variable === "" || /[=\0]/.test(variable)) {
+      throw new ConfigError(`${name} has a variable whose name is empty or holds "=" or a null character`);
+    }
+    // The value may be a secret: it is not shown.
+    if (typeof text !== "string") throw new ConfigError(`${name}.${variable} must be a string, got ${kindOf(text)}`);
+    if (text.includes("\0")) throw new ConfigError(`${name}.${variable} must not hold a null character`);
+    variables.push([variable, text]);
+  }
+  return variables;
+}
+
+function sandbox(name, value) {
+  having("wrap")(name, value);
+  filledText(`${name}.id`, value.id);
+  for (const member of ["initialize", "dispose"]) {
+    if (value[member] !== undefined) callable(`${name}.${member}`, value[member]);
+  }
+  return value;
+}
+
+/** An object option: each member by its own rule, and no other. */
+function members(name, value, rules) {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return refuse(name, "an object", value);
+  const given = {};
+  for (const key of Object.keys(value)) {
+    if (!Object.hasOwn(rules, key)) {
+      throw new ConfigError(`${name}.${key} is not an option here${suggestion(key, Object.keys(rules))}`);
+    }
+    const member = value[key];
+    if (member !== undefined) given[key] = rules[key](`${name}.${key}`, member);
+  }
+  return given;
+}
+
+function checkpointer(name, value) {
+  if (typeof value !== "object" || value === null) return refuse(name, "a checkpointer object", value);
+  for (const member of ["append", "read", "head", "list", "delete"]) callable(`${name}.${member}`, value[member]);
+  for (const member of ["truncate", "close"]) {
+    if (value[member] !== undefined) callable(`${name}.${member}`, value[member]);
+  }
+  return value;
+}
 
 function list(name, value) {
   return Array.isArray(value) ? [...value] : refuse(name, "an array", value);
@@ -167,15 +239,15 @@ const SHARED_RULES = Object.assign(Object.create(null), {
   permission: having("check"),
   subagentPermission: later,
   permissionMode: oneOf(["enforce", "dry-run"]),
-  permissionAudit: only([false], flag),
+  permissionAudit: flag,
   redact: callable,
   onApproval: having("request"),
   onAskUser: later,
   sandbox: later,
   bash: later,
-  fileTools: later,
+  fileTools,
   sessions: notYetOn,
-  checkpointer: later,
+  checkpointer,
   crashRecovery: oneOf(["off", "safe"]),
   maxSnapshotBytesPerSession: later,
   cleanup: off,
@@ -211,7 +283,7 @@ const RUN_RULES = Object.assign(Object.create(null), {
 /** What the other function calls the same thing. */
 const OTHER_NAMES = { cwd: "workdir", systemPrompt: "system", workdir: "cwd", system: "systemPrompt" };
 
-const NO_RUN_OPTIONS = Object.freeze({});
+const NO_OPTIONS = Object.freeze({});
 
 /**
  * The options of createLiteAgent, or of query, as the agent uses them: defaults filled in, arrays copied, workdir and
@@ -265,6 +337,13 @@ export function checkConfig(config, { query }) {
     permissionMode: given.permissionMode ?? "enforce",
     onApproval: given.onApproval,
     redact: given.redact,
+    fileTools: given.fileTools ?? NO_OPTIONS,
+    checkpointer: given.checkpointer,
+    crashRecovery: given.crashRecovery ?? "safe",
+    permissionAudit: given.permissionAudit ?? false,
+    sandbox: given.sandbox,
+    bash: given.bash ?? NO_OPTIONS,
+    environment: given.bash?.env ?? inheritedEnvironment(),
   };
   if (!query) return checked;
   return { ...checked, prompt, signal: given.signal, sessionId: given.sessionId, steer: given.steer };
@@ -278,7 +357,7 @@ export function checkConfig(config, { query }) {
  * @throws {ConfigError} whose message begins with the option's name
  */
 export function checkRunOptions(options) {
-  if (options === undefined) return NO_RUN_OPTIONS;
+  if (options === undefined) return NO_OPTIONS;
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw new TypeError(`the run's options must be an object, got ${kindOf(options)}`);
   }
@@ -317,14 +396,14 @@ function currentDirectory() {
   }
 }
 
-function defaultHome() {
-  const named = process.env.LITE_AGENT_HOME;
-  if (named !== undefined && named !== "") return resolve(named);
-  try {
-    return join(homedir(), ".lite-agent");
-  } catch (cause) {
-    throw new ConfigError(`home must be given: the user's home directory is not known: ${cause.message}`, { cause });
+/** What a command inherits where `bash.env` is not given: nothing that could be a secret of the host. */
+function inheritedEnvironment() {
+  const variables = [];
+  for (const name of INHERITED_VARIABLES) {
+    const value = process.env[name];
+    if (value !== undefined) variables.push([name, value]);
   }
+  return variables;
 }
 
 /** A hooks.json that would be ignored is worse than none: whoever wrote it counts on it. */

@@ -1,11 +1,17 @@
 // A session's conversation: every message as it was stored, and the line-up that requests send, in which user and
-// assistant alternate. Append-only, of frozen messages; how a message joins the line-up is the core's decision.
+// assistant alternate. Append-only, of frozen messages; how a message joins the line-up is the core's decision, but for
+// a conversation that is read from a log.
 
 export class Conversation {
   /** As stored, oldest first. */
   messages = [];
   /** What a request sends. */
   view = [];
+
+  /** @param {import("./sessions/log.js").SessionLog | null} log where it is stored, if it is */
+  constructor(log) {
+    this.log = log;
+  }
 
   append(message, place, leaveOut) {
     this.messages.push(message);
@@ -21,6 +27,38 @@ export class Conversation {
     const role = last.role === "assistant" ? "assistant" : "user";
     this.view[this.view.length - 1] = Object.freeze({ role, content });
   }
+
+  /**
+   * Takes these messages in place of what there was.
+   * @param {readonly object[]} messages frozen
+   * @returns {boolean | null} whether the last message of the line-up is the assistant's; null where it is empty
+   */
+  restore(messages) {
+    this.messages = [];
+    this.view = [];
+    let lastIsAssistant = null;
+    for (const message of messages) {
+      const empty = emptyBlocks(message);
+      if (empty.length === (typeof message.content === "string" ? 1 : message.content.length)) {
+        this.append(message, "skip");
+        continue;
+      }
+      const isAssistant = message.role === "assistant";
+      this.append(message, isAssistant === lastIsAssistant ? "join" : "push", empty.length > 0 ? empty : undefined);
+      lastIsAssistant = isAssistant;
+    }
+    return lastIsAssistant;
+  }
+}
+
+/** Positions of text blocks that hold nothing: no API takes them. */
+function emptyBlocks({ content }) {
+  if (typeof content === "string") return content === "" ? [0] : [];
+  const empty = [];
+  content.forEach(({ type, text }, index) => {
+    if (type === "text" && text === "") empty.push(index);
+  });
+  return empty;
 }
 
 function forRequest(message, leaveOut) {

@@ -4,7 +4,9 @@
 import { performHook } from "./hooks.js";
 import { performMiddleware, performWrapTool, settleWrapNext } from "./middleware.js";
 import { performModel } from "./model.js";
-import { performApproval, performPolicy } from "./permissions.js";
+import { performApproval, performPolicy, performVisible } from "./permissions.js";
+import { performWrap } from "./sandbox.js";
+import { performLoad, performRecord } from "./sessions/records.js";
 import { performSteer } from "./steering.js";
 import { performCheck, performTool } from "./tool-calls.js";
 
@@ -48,11 +50,32 @@ export function perform(family, run, effect) {
     case "calls":
       run.keepCalls(effect.message, effect.first);
       break;
-    case "failed_result":
-      run.keepResult(effect.key, effect.call, effect.content, true);
+    case "result":
+      run.keepResult(effect.key, effect.call, effect.content, effect.isError);
+      break;
+    case "asked_call":
+      run.keepAskedCall(effect.key, effect.call, effect.path);
       break;
     case "policy":
       performPolicy(family, run, effect);
+      break;
+    case "visible":
+      performVisible(family, run, effect);
+      break;
+    case "wrap_command":
+      performWrap(family, run, effect);
+      break;
+    case "load":
+      performLoad(family, run, effect);
+      break;
+    case "record":
+      performRecord(family, run, effect);
+      break;
+    case "forget_session":
+      family.parts.forgetSession(effect.session);
+      break;
+    case "keep_call":
+      run.keepCall(effect.key, effect.call);
       break;
     case "approval":
       performApproval(family, run, effect);

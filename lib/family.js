@@ -195,14 +195,52 @@ export class Family {
     return this.#operation((operation) => native.familyClose(this.handle, operation));
   }
 
+  /**
+   * Calls `work` while nothing else goes on in the session: after the runs before it, and before those that come later.
+   * @param {string} sessionId
+   * @param {{ cancel: boolean, work: () => Promise<boolean> }} what `cancel`: the session's runs are cancelled first;
+   *   `work` resolves to whether what is kept of the session in memory is no longer true
+   * @throws {ClosedError} once closing began
+   */
+  async holdSession(sessionId, { cancel, work }) {
+    if (this.failure !== null) throw this.failure;
+    let held;
+    await this.#operation((operation) => {
+      held = operation;
+      return native.familyHoldSession(this.handle, sessionId, cancel, operation);
+    });
+    if (this.failure !== null) throw this.failure;
+    // What fails may have done half of it.
+    let changed = true;
+    try {
+      changed = await work();
+    } finally {
+      this.#enter(() => native.familyReleaseSession(this.handle, sessionId, changed, held));
+    }
+  }
+
   #operation(begin) {
     if (this.failure !== null) return Promise.resolve();
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       this.lastOperation += 1;
       const operation = this.lastOperation;
       this.operations.set(operation, resolve);
       active.set(this.number, this);
-      this.#enter(() => begin(operation));
+      let effects;
+      try {
+        effects = begin(operation);
+      } catch (error) {
+        this.operations.delete(operation);
+        this.#rest();
+        if (error.code === "closed") {
+          reject(asPublicError(error));
+          return;
+        }
+        this.poison(error);
+        resolve();
+        return;
+      }
+      this.enqueue(effects);
     });
   }
 

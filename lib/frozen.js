@@ -46,6 +46,25 @@ export function copyFrozen(value) {
   return copy(value, MAX_DEPTH, true);
 }
 
+/**
+ * Freezes parsed JSON where it stands. What is frozen already is taken to be so all through.
+ * @template T
+ * @param {T} value
+ * @returns {T}
+ */
+export function freezeDeep(value) {
+  const open = [value];
+  while (open.length > 0) {
+    const next = open.pop();
+    if (typeof next !== "object" || next === null || Object.isFrozen(next)) continue;
+    Object.freeze(next);
+    for (const member of Array.isArray(next) ? next : Object.values(next)) {
+      if (typeof member === "object" && member !== null) open.push(member);
+    }
+  }
+  return value;
+}
+
 /** A deep copy of JSON data that its receiver may change. Same rules as copyFrozen. */
 export function copyMutable(value) {
   return copy(value, MAX_DEPTH, false);

@@ -6,14 +6,24 @@ import { readVerdict } from "./policy.js";
 
 /** Asks the host's policy about a call. */
 export function performPolicy(family, run, { id, call }) {
+  askPolicy(family, run, id, run.values.get(call), (verdict) => JSON.stringify(verdict));
+}
+
+/** Asks the host's policy whether a search may show a path: it may not if reading the file is denied. */
+export function performVisible(family, run, { id, call, path }) {
+  const question = Object.freeze({ id: run.values.get(call).id, name: "read_file", input: Object.freeze({ path }) });
+  askPolicy(family, run, id, question, ({ decision }) => String(decision !== "deny"));
+}
+
+function askPolicy(family, run, id, call, answer) {
   callHost(family, run, id, {
     frame: callbackFrame(family, run.sessionId),
     lazy: null,
     timed: false,
-    callback: () => family.parts.permission.check(run.values.get(call), Object.freeze({ sessionId: run.sessionId })),
-    conclude(answer) {
-      const verdict = readVerdict(answer);
-      return JSON.stringify(typeof verdict === "string" ? { decision: verdict } : verdict);
+    callback: () => family.parts.permission.check(call, Object.freeze({ sessionId: run.sessionId })),
+    conclude(answered) {
+      const verdict = readVerdict(answered);
+      return answer(typeof verdict === "string" ? { decision: verdict } : verdict);
     },
   });
 }

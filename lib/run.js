@@ -107,6 +107,17 @@ export class Run {
     }
   }
 
+  /** A call that no model made. */
+  keepCall(key, { id, name, input }) {
+    this.values.set(key, Object.freeze({ id, name, input: copyFrozen(input) }));
+  }
+
+  /** The call as permission sees it: with the path that the tool will act on. */
+  keepAskedCall(key, call, path) {
+    const { id, name, input } = this.values.get(call);
+    this.values.set(key, Object.freeze({ id, name, input: Object.freeze({ ...input, path }) }));
+  }
+
   keepResult(key, call, content, isError) {
     const { id, name } = this.values.get(call);
     this.values.set(key, Object.freeze(isError ? { id, name, content, isError } : { id, name, content }));
@@ -173,7 +184,7 @@ export class Run {
         break;
       case "approval_request":
       case "permission_decision":
-        event.call = this.#redactedCall(event.call);
+        event.call = this.redactedCall(event.call);
         break;
       case "tool_result":
         event.result = this.values.get(event.result);
@@ -293,8 +304,8 @@ export class Run {
     return new AgentError(describeThrown(thrown).message, { code: "thrown_value", cause: thrown });
   }
 
-  /** A call as events of permission show it. */
-  #redactedCall(key) {
+  /** A call as events of permission show it, and as it is stored with a decision. */
+  redactedCall(key) {
     const { id, name, input } = this.values.get(key);
     const redact = this.family.parts.redact ?? defaultRedactor;
     try {

@@ -46,11 +46,5 @@ export const DEFAULT_RESOURCE_LIMITS = Object.freeze({
   maxProcesses: 128,
 });
 
-export const memoryCheckpointer = unavailable("memoryCheckpointer");
 export const fileCheckpointer = unavailable("fileCheckpointer");
 export const sqliteCheckpointer = unavailable("sqliteCheckpointer");
-export const foldEvents = unavailable("foldEvents");
-export const checkpointerConformance = unavailableAsync("checkpointerConformance");
-export const resolveProjectPaths = unavailable("resolveProjectPaths");
-
-export const estimateTokens = unavailable("estimateTokens");

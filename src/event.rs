@@ -106,6 +106,12 @@ pub enum Event<'a> {
         call: CallId,
         turn: u32,
     },
+    /// A call of which the session had no result got a failed one.
+    ToolRecovered {
+        id: &'a str,
+        name: &'a str,
+        turn: u32,
+    },
     ToolCallEnd {
         id: &'a str,
         name: &'a str,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use lite_agent::event::{ErrorReference, Event};
-use lite_agent::host::{AbortReason, Effect, HookSubject, MiddlewarePoint, Placement, RunSummary, SteerKind};
+use lite_agent::host::{AbortReason, Effect, HookSubject, MadeCall, MiddlewarePoint, Placement, RunSummary, SteerKind};
 use lite_agent::types::{CallId, HandlerId, HookName, OperationKey, RunKey, RunStopReason, Usage};
 
 fn summary() -> RunSummary {
@@ -20,7 +20,18 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
         Effect::Tool { id, run, call, tool: 0, timed: false },
         Effect::WrapTool { id, run, call },
         Effect::WrapNext { run, wrap: id, index: 1, result: call },
+        Effect::AskedCall { run, key: id, call, path: "a" },
+        Effect::Load { id, run },
+        Effect::Record { id, run, events: &[] },
+        Effect::ForgetSession { session: "a" },
+        Effect::KeepCall {
+            run,
+            key: id,
+            call: MadeCall { id: "hook_1", name: "hook", input: &serde_json::Value::Null },
+        },
+        Effect::WrapCommand { id, run, command: "true" },
         Effect::Policy { id, run, call },
+        Effect::Visible { id, run, call, path: "a" },
         Effect::Approval { id, run, call },
         Effect::Middleware { id, run, point: MiddlewarePoint::BeforeModel, turn: 1 },
         Effect::Steer { id, run, kind: SteerKind::Steer },
@@ -28,7 +39,7 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
         Effect::Abort { id, why: AbortReason::Timeout },
         Effect::ReleaseHandler { handler: HandlerId(1) },
         Effect::Calls { run, message: id, first: call },
-        Effect::FailedResult { run, key: id, call, content: "x" },
+        Effect::Result { run, key: id, call, content: "x", is_error: true },
         Effect::Append { run, from: None, index: Some(0), place: Placement::Push, leave_out: &[] },
         Effect::AppendResults { run, keys: &[], place: Placement::Push },
         Effect::Event { run, event: Event::TurnStart { turn: 1 } },
@@ -43,7 +54,14 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
             | Effect::Tool { .. }
             | Effect::WrapTool { .. }
             | Effect::WrapNext { .. }
+            | Effect::AskedCall { .. }
+            | Effect::Load { .. }
+            | Effect::Record { .. }
+            | Effect::ForgetSession { .. }
+            | Effect::KeepCall { .. }
+            | Effect::WrapCommand { .. }
             | Effect::Policy { .. }
+            | Effect::Visible { .. }
             | Effect::Approval { .. }
             | Effect::Middleware { .. }
             | Effect::Steer { .. }
@@ -51,7 +69,7 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
             | Effect::Abort { .. }
             | Effect::ReleaseHandler { .. }
             | Effect::Calls { .. }
-            | Effect::FailedResult { .. }
+            | Effect::Result { .. }
             | Effect::Append { .. }
             | Effect::AppendResults { .. }
             | Effect::Event { .. }

@@ -55,7 +55,7 @@ async fn an_unknown_tool_fails_its_call_with_the_near_miss_and_pairs_its_hooks()
     hook_all(&host);
     host.start(1);
     host.until_done(1).await;
-    let failed = host.log.iter().find(|effect| effect["t"] == "failed_result").unwrap();
+    let failed = host.log.iter().find(|effect| effect["t"] == "result").unwrap();
     assert_eq!(failed["content"], "Error: unknown tool 'lock'; did you mean 'look'?");
     assert_eq!(host.hooks()[2], "tool:end failed");
 }
@@ -68,7 +68,7 @@ async fn a_tool_over_its_deadline_is_aborted_and_the_run_goes_on() {
     assert_eq!(done["result"]["stopReason"], "stop");
     let abort = host.log.iter().find(|effect| effect["t"] == "abort").unwrap();
     assert_eq!(abort["why"], "timeout");
-    let failed = host.log.iter().find(|effect| effect["t"] == "failed_result").unwrap();
+    let failed = host.log.iter().find(|effect| effect["t"] == "result").unwrap();
     assert_eq!(failed["content"], "timed out after 50 ms");
 }
 
@@ -117,7 +117,7 @@ async fn cancelling_during_tools_interrupts_open_calls_and_still_ends_every_hook
         ["run:start", "tool:start", "tool:start", "tool:end cancelled", "tool:end cancelled", "run:end cancelled"]
     );
     let contents: Vec<&Value> =
-        host.log.iter().filter(|effect| effect["t"] == "failed_result").map(|effect| &effect["content"]).collect();
+        host.log.iter().filter(|effect| effect["t"] == "result").map(|effect| &effect["content"]).collect();
     assert_eq!(contents, ["interrupted", "interrupted"]);
     assert!(host.tags().contains(&"append_results"), "the conversation stays well formed");
 }

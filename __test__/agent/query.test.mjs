@@ -44,8 +44,8 @@ test("systemPrompt, prompt, tools and the other options reach the model", async 
   );
   const [request] = model.requests;
   assert.deepEqual(
-    [request.system, request.maxTokens, textOf(request.messages[0]), request.tools.length],
-    ["be brief", 9, "hi", 1],
+    [request.system, request.maxTokens, textOf(request.messages[0]), request.tools[0].name],
+    ["be brief", 9, "hi", "echo"],
   );
 });
 

@@ -16,13 +16,6 @@ const unavailable = (part) => (error) => {
   return true;
 };
 
-const store = {
-  append: async () => 1,
-  async *read() {},
-  head: async () => 0,
-  list: async () => [],
-  delete: async () => {},
-};
 const provider = scriptedModel([{ text: "ok" }]);
 const profile = { provider, modelName: "m" };
 const OPTIONS = {
@@ -30,13 +23,10 @@ const OPTIONS = {
   codec: { encode: (request) => request, decode: () => ({ text: "", calls: [] }) },
   outputSchema: { type: "object" },
   subagentPermission: { check: () => "allow" },
-  permissionAudit: true,
   onAskUser: { request: async () => ({}) },
   sandbox: { id: "s", wrap: (command) => command },
   bash: { timeoutMs: 5 },
-  fileTools: { maxSnapshotBytes: 5 },
   sessions: true,
-  checkpointer: store,
   cleanup: true,
   context: { windowTokens: 1_000 },
   compactor: { maybeCompact: async (messages) => ({ messages }) },
@@ -85,9 +75,6 @@ const METHODS = {
   compact: (agent) => agent.compact().next(),
   "compact with instructions": (agent) => agent.compact("be short").next(),
   restore: (agent) => agent.restore(agent.sessionId, 0),
-  listSessions: (agent) => agent.listSessions(),
-  deleteSession: (agent) => agent.deleteSession(agent.sessionId),
-  listCheckpoints: (agent) => agent.listCheckpoints(agent.sessionId),
   "mcp.register": (agent) => agent.mcp.register("one", { command: "true" }),
   "mcp.unregister": (agent) => agent.mcp.unregister("one"),
 };
@@ -104,8 +91,6 @@ test("what returns a promise rejects, it does not throw", async (t) => {
   const agent = agentFor(t);
   for (const attempt of [
     () => agent.restore("s", 0),
-    () => agent.listSessions(),
-    () => agent.deleteSession("s"),
     () => agent.listCheckpoints("s"),
     () => agent.mcp.register("one", { command: "true" }),
     () => agent.mcp.unregister("one"),
@@ -141,7 +126,6 @@ const FUNCTIONS = {
   reactCodec: [],
   sandboxRuntime: [],
   noopSandbox: [],
-  memoryCheckpointer: [],
   fileCheckpointer: [{ dir: "x" }],
   sqliteCheckpointer: [{ file: "x" }],
 };
@@ -154,7 +138,6 @@ for (const [name, given] of Object.entries(FUNCTIONS)) {
 
 for (const [name, given] of Object.entries({
   providerConformance: [() => provider],
-  checkpointerConformance: [() => store],
 })) {
   test(`${name}() rejects: it is not available yet`, async () => {
     await assert.rejects(async () => lite[name](...given), unavailable(name));

@@ -5,6 +5,7 @@ import { ConfigError, tool } from "../../index.js";
 import { agentFor, plainTool, scriptedModel } from "../support/model.mjs";
 import { call, contentText, resultFor } from "../runs/reading.mjs";
 
+const BUILT_IN = ["read_file", "write_file", "edit_file", "delete_file", "glob", "grep"];
 const three = () => ["alpha", "beta", "gamma"].map((name) => plainTool(name, () => `ran ${name}`));
 
 async function offered(t, config) {
@@ -13,8 +14,24 @@ async function offered(t, config) {
   return (model.requests[0].tools ?? []).map((entry) => entry.name);
 }
 
-test("tools are offered in the order in which they were given", async (t) => {
-  assert.deepEqual(await offered(t, {}), ["alpha", "beta", "gamma"]);
+test("tools are offered in the order in which they were given, before the built-in ones", async (t) => {
+  const names = await offered(t, {});
+  assert.deepEqual(names.slice(0, 3), ["alpha", "beta", "gamma"]);
+  for (const name of BUILT_IN) assert.ok(names.includes(name), name);
+});
+
+test("allowedTools and disallowedTools select built-in tools by name", async (t) => {
+  assert.deepEqual(await offered(t, { allowedTools: ["grep", "beta"] }), ["beta", "grep"]);
+  const names = await offered(t, { disallowedTools: ["write_file"] });
+  assert.ok(!names.includes("write_file") && names.includes("edit_file"));
+});
+
+test("a tool of the host takes the place of the built-in one of its name", async (t) => {
+  const model = scriptedModel([{ calls: [call("a", "read_file")] }, { text: "end" }]);
+  const agent = agentFor(t, { model, tools: [plainTool("read_file", () => "mine")] });
+  const { messages } = await agent.send("hi");
+  assert.equal(contentText(resultFor(messages, "a")), "mine");
+  assert.equal(model.requests[0].tools.filter(({ name }) => name === "read_file").length, 1);
 });
 
 test("allowedTools leaves only those", async (t) => {
@@ -26,7 +43,7 @@ test("an empty allowedTools leaves none", async (t) => {
 });
 
 test("disallowedTools takes those away, also where they are allowed", async (t) => {
-  assert.deepEqual(await offered(t, { disallowedTools: ["alpha"] }), ["beta", "gamma"]);
+  assert.deepEqual((await offered(t, { disallowedTools: ["alpha"] })).slice(0, 2), ["beta", "gamma"]);
   assert.deepEqual(await offered(t, { allowedTools: ["alpha", "beta"], disallowedTools: ["alpha"] }), ["beta"]);
 });
 
@@ -115,5 +132,8 @@ test("what the caller does to its tools list after creation is not seen", async 
   const agent = agentFor(t, { model, tools });
   tools.length = 0;
   await agent.send("hi");
-  assert.equal(model.requests[0].tools.length, 3);
+  assert.deepEqual(
+    model.requests[0].tools.slice(0, 3).map(({ name }) => name),
+    ["alpha", "beta", "gamma"],
+  );
 });

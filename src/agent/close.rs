@@ -1,10 +1,14 @@
 //! Endings: when a session is idle, and how a family closes.
 
 use std::rc::Rc;
+use std::time::Duration;
 
 use super::family::Family;
 use crate::host::Effect;
 use crate::types::OperationKey;
+
+/// How long closing waits for work on the disk that was begun and cancelled.
+const MAX_DISK_WAIT: Duration = Duration::from_secs(2);
 
 impl Family {
     /// Tells the host when the session has no run left.
@@ -29,9 +33,13 @@ impl Family {
         }
         let family = self.clone();
         self.spawner.spawn(async move {
-            while !family.runs.borrow().is_empty() {
+            while !family.runs.borrow().is_empty() || !family.held.borrow().is_empty() {
                 family.run_over.notified().await;
             }
+            family.files.borrow_mut().take();
+            family.disk_work.close();
+            // A disk that hangs must not hold the host.
+            let _ = tokio::time::timeout(MAX_DISK_WAIT, family.disk_work.wait()).await;
             family.hooks.borrow_mut().clear();
             family.host.emit(&Effect::Operation { operation });
         });

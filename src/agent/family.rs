@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::flow::Flow;
 use super::input::{FamilyOptions, StartOptions};
@@ -18,13 +19,19 @@ use crate::hooks::{Registry, failure_message};
 use crate::host::{Effect, Host, Spawner};
 use crate::permission::redact::redact_text;
 use crate::permission::{Policy, default_policy};
-use crate::session::Session;
+use crate::session::{Session, Turn};
 use crate::tools::ToolSet;
-use crate::types::{CallId, HandlerId, HookName, RunKey};
+use crate::tools::builtin::{FileToolOptions, FileTools};
+use crate::types::{CallId, HandlerId, HookName, OperationKey, RunKey};
+
+/// So many sessions that are stored are kept in memory as well.
+const MAX_SESSIONS_KEPT: usize = 64;
 
 /// What the host can reach of a run that is going.
 pub(super) struct RunHandle {
     pub cancel: CancellationToken,
+    /// Id of its session.
+    pub session: String,
     pub flow: Flow,
     /// Somebody pulls the run's events.
     pub stream: Cell<bool>,
@@ -40,27 +47,39 @@ pub struct Family {
     pub(super) policy: Option<Arc<Policy>>,
     /// Approvals are asked one at a time.
     pub(super) approvals: Semaphore,
+    /// Gone once the family is closed.
+    pub(super) files: RefCell<Option<FileTools>>,
+    /// What is going on on blocking threads.
+    pub(super) disk_work: TaskTracker,
     pub(super) hooks: RefCell<Registry>,
     pub(super) sessions: RefCell<HashMap<String, Rc<Session>>>,
+    /// Places that the host holds.
+    pub(super) held: RefCell<HashMap<OperationKey, Turn>>,
     pub(super) runs: RefCell<HashMap<RunKey, Rc<RunHandle>>>,
     /// `next()` calls of wrapToolCall onions, by the onion's call.
     pub(super) wraps: RefCell<HashMap<CallId, tokio::sync::mpsc::UnboundedSender<u32>>>,
     pub(super) run_over: Notify,
     pub(super) closing: Cell<bool>,
+    /// How many runs have ended.
+    uses: Cell<u64>,
     /// Somebody subscribed.
     pub(super) subscribed: Cell<bool>,
 }
 
 impl Family {
     /// # Errors
-    /// `CoreError::Config` when a tool's schema cannot be used.
+    /// `CoreError::Config` when a tool's schema or the folder cannot be used.
     pub fn new(
         host: Host,
         spawner: Spawner,
         mut options: FamilyOptions,
         policy: Option<Arc<Policy>>,
     ) -> Result<Rc<Family>, CoreError> {
-        let tools = ToolSet::new(std::mem::take(&mut options.tools)).map_err(CoreError::Config)?;
+        let tools =
+            ToolSet::new(std::mem::take(&mut options.tools), &options.builtin_tools).map_err(CoreError::Config)?;
+        let file_options = FileToolOptions { deny_symlinks: options.deny_symlinks, ..FileToolOptions::default() };
+        let files = FileTools::new(&options.workdir, file_options)
+            .map_err(|problem| CoreError::Config(format!("workdir: {problem}")))?;
         let policy = match policy {
             _ if options.host_policy => None,
             Some(policy) => Some(policy),
@@ -74,11 +93,15 @@ impl Family {
             options,
             policy,
             approvals: Semaphore::new(1),
+            files: RefCell::new(Some(files)),
+            disk_work: TaskTracker::new(),
             sessions: RefCell::default(),
+            held: RefCell::default(),
             runs: RefCell::default(),
             wraps: RefCell::default(),
             run_over: Notify::new(),
             closing: Cell::new(false),
+            uses: Cell::new(0),
             subscribed: Cell::new(false),
         }))
     }
@@ -95,6 +118,7 @@ impl Family {
         let session = self.session(&options.session_id);
         let handle = Rc::new(RunHandle {
             cancel: CancellationToken::new(),
+            session: options.session_id.clone(),
             flow: Flow::default(),
             stream: Cell::new(options.stream),
         });
@@ -160,7 +184,7 @@ impl Family {
         if let Some(session) = self.sessions.borrow().get(id) {
             return session.clone();
         }
-        let session = Rc::new(Session::new(id.to_string()));
+        let session = Rc::new(Session::new(id.to_string(), !self.options.stores));
         self.sessions.borrow_mut().insert(id.to_string(), session.clone());
         session
     }
@@ -170,8 +194,24 @@ impl Family {
         self.runs.borrow_mut().remove(&run);
         if session.is_blank() {
             self.sessions.borrow_mut().remove(session.id());
+        } else if self.options.stores {
+            self.uses.set(self.uses.get() + 1);
+            session.used.set(self.uses.get());
+            self.forget_a_session();
         }
         self.run_over.notify_waiters();
+    }
+
+    /// A session that is stored need not be kept in memory as well: of many, the one that was not used for longest goes.
+    fn forget_a_session(&self) {
+        let mut sessions = self.sessions.borrow_mut();
+        if sessions.len() <= MAX_SESSIONS_KEPT {
+            return;
+        }
+        let idle = sessions.values().filter(|session| session.is_idle()).min_by_key(|session| session.used.get());
+        let Some(session) = idle.cloned() else { return };
+        sessions.remove(session.id());
+        self.host.emit(&Effect::ForgetSession { session: session.id() });
     }
 
     /// The one place that reports a failed hook.

@@ -3,9 +3,9 @@
 
 use serde::Deserialize;
 
-use super::run::Run;
+use super::run::{Run, Stopped};
 use crate::event::{DecidedBy, Event};
-use crate::host::Effect;
+use crate::host::{Effect, Recorded};
 use crate::permission::{Decision, Verdict};
 use crate::types::{CallId, ToolCall};
 
@@ -30,29 +30,38 @@ pub(super) struct Asked<'a> {
     pub call: &'a ToolCall,
     /// Key of the call with the input that permission sees.
     pub key: CallId,
+    pub turn: u32,
+}
+
+/// What was decided in the end, and by whom.
+#[derive(Clone, Copy)]
+struct Decided {
+    decision: Decision,
+    by: DecidedBy,
 }
 
 impl Run {
-    /// Acts on the verdict; without one the host's policy is asked, and where it says so the approval handler.
-    pub(super) async fn gate(&self, asked: &Asked<'_>, verdict: Option<Verdict>) -> Gate {
+    /// Acts on the verdict; without one the host's policy is asked, and where it says so the approval handler. The decision
+    /// is stored and told before this returns.
+    ///
+    /// # Errors
+    /// The decision was to be stored, and could not be.
+    pub(super) async fn gate(&self, asked: &Asked<'_>, verdict: Option<Verdict>) -> Result<Gate, Stopped> {
         let verdict = match verdict {
             Some(verdict) => verdict,
             None => self.host_verdict(asked).await,
         };
         if self.family.options.dry_run {
-            self.tell_decision(asked, &verdict, verdict.decision, DecidedBy::Policy);
-            return Gate::Open;
+            let decided = Decided { decision: verdict.decision, by: DecidedBy::Policy };
+            self.tell_decision(asked, &verdict, decided).await?;
+            return Ok(Gate::Open);
         }
         match verdict.decision {
-            Decision::Allow => {
-                self.tell_decision(asked, &verdict, Decision::Allow, DecidedBy::Policy);
-                Gate::Open
-            }
-            Decision::Deny => {
-                self.tell_decision(asked, &verdict, Decision::Deny, DecidedBy::Policy);
-                shut(verdict.reason.as_deref())
-            }
             Decision::Ask => self.approve(asked, &verdict).await,
+            decision => {
+                self.tell_decision(asked, &verdict, Decided { decision, by: DecidedBy::Policy }).await?;
+                Ok(if decision == Decision::Allow { Gate::Open } else { shut(verdict.reason.as_deref()) })
+            }
         }
     }
 
@@ -72,28 +81,33 @@ impl Run {
     }
 
     /// Approvals of one family are asked one at a time, in the order in which they were wanted.
-    async fn approve(&self, asked: &Asked<'_>, verdict: &Verdict) -> Gate {
-        let Ok(_turn) = self.family.approvals.acquire().await else { return shut(None) };
+    async fn approve(&self, asked: &Asked<'_>, verdict: &Verdict) -> Result<Gate, Stopped> {
+        let Ok(_turn) = self.family.approvals.acquire().await else { return Ok(shut(None)) };
         self.tell(Event::ApprovalRequest { call: asked.key, reason: verdict.reason.as_deref() });
-        let pending = PendingApproval { run: self, asked, verdict, settled: false };
+        let mut pending = PendingApproval { run: self, asked, verdict, settled: false };
+        let reason = verdict.reason.as_deref();
         if !self.family.options.has_approval {
-            pending.settle(Decision::Deny, DecidedBy::Auto);
-            return shut(Some(
-                verdict.reason.as_deref().unwrap_or("it needs approval, and there is no onApproval handler"),
-            ));
+            pending.settle(Decided { decision: Decision::Deny, by: DecidedBy::Auto }).await?;
+            return Ok(shut(Some(reason.unwrap_or("it needs approval, and there is no onApproval handler"))));
         }
         let call = self.family.host.call(|id| Effect::Approval { id, run: self.key, call: asked.key });
         // Anything but a clear yes is a no.
         let answer = call.await.outcome;
-        if answer.as_deref() == Ok("allow") {
-            pending.settle(Decision::Allow, DecidedBy::User);
-            return Gate::Open;
-        }
-        pending.settle(Decision::Deny, DecidedBy::User);
-        shut(Some(verdict.reason.as_deref().unwrap_or("approval was denied")))
+        let allowed = answer.as_deref() == Ok("allow");
+        let decision = if allowed { Decision::Allow } else { Decision::Deny };
+        pending.settle(Decided { decision, by: DecidedBy::User }).await?;
+        Ok(if allowed { Gate::Open } else { shut(Some(reason.unwrap_or("approval was denied"))) })
     }
 
-    fn tell_decision(&self, asked: &Asked<'_>, verdict: &Verdict, decision: Decision, by: DecidedBy) {
+    async fn tell_decision(&self, asked: &Asked<'_>, verdict: &Verdict, decided: Decided) -> Result<(), Stopped> {
+        if self.family.options.audits {
+            self.record(&[self.audit(asked, verdict, decided)]).await?;
+        }
+        self.tell_of(asked, verdict, decided);
+        Ok(())
+    }
+
+    fn tell_of(&self, asked: &Asked<'_>, verdict: &Verdict, Decided { decision, by }: Decided) {
         self.tell(Event::PermissionDecision {
             call: asked.key,
             decision,
@@ -102,6 +116,18 @@ impl Run {
             simulated: self.family.options.dry_run,
             by,
         });
+    }
+
+    fn audit<'a>(&self, asked: &Asked<'_>, verdict: &'a Verdict, Decided { decision, by }: Decided) -> Recorded<'a> {
+        Recorded::PermissionDecision {
+            call: asked.key,
+            decision,
+            rule_id: verdict.rule_id.as_deref(),
+            reason: verdict.reason.as_deref(),
+            simulated: self.family.options.dry_run,
+            by,
+            turn: asked.turn,
+        }
     }
 }
 
@@ -121,21 +147,30 @@ struct PendingApproval<'a> {
 }
 
 impl PendingApproval<'_> {
-    fn settle(mut self, decision: Decision, by: DecidedBy) {
-        self.tell(decision, by);
+    async fn settle(&mut self, decided: Decided) -> Result<(), Stopped> {
         self.settled = true;
+        self.resolve(decided);
+        self.run.tell_decision(self.asked, self.verdict, decided).await
     }
 
-    fn tell(&self, decision: Decision, by: DecidedBy) {
+    fn resolve(&self, Decided { decision, by }: Decided) {
         self.run.tell(Event::ApprovalResolved { id: &self.asked.call.id, decision, by });
-        self.run.tell_decision(self.asked, self.verdict, decision, by);
     }
 }
 
 impl Drop for PendingApproval<'_> {
     fn drop(&mut self) {
-        if !self.settled {
-            self.tell(Decision::Deny, DecidedBy::Auto);
+        if self.settled {
+            return;
         }
+        let decided = Decided { decision: Decision::Deny, by: DecidedBy::Auto };
+        self.resolve(decided);
+        if self.run.family.options.audits {
+            // Nobody can wait for it here; the log keeps the order in which it was told.
+            let host = &self.run.family.host;
+            let events = [self.run.audit(self.asked, self.verdict, decided)];
+            host.emit(&Effect::Record { id: host.reserve(1), run: self.run.key, events: &events });
+        }
+        self.run.tell_of(self.asked, self.verdict, decided);
     }
 }

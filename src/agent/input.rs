@@ -1,6 +1,8 @@
 //! What the host says when it makes a family and when it starts a run. The JS half has validated it; what does not parse
 //! is a fault of ours.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -28,6 +30,18 @@ pub struct FamilyOptions {
     pub max_parallel_tools: usize,
     pub tools: Vec<ToolSpecification>,
     pub middleware: MiddlewareOptions,
+    /// The folder that tools work in, absolute.
+    pub workdir: PathBuf,
+    /// Names of the built-in tools that the agent has.
+    pub builtin_tools: Vec<String>,
+    /// File tools follow no link at all.
+    pub deny_symlinks: bool,
+    /// Sessions are stored.
+    pub stores: bool,
+    /// Calls that a stored session has no result of get a failed one.
+    pub recovers: bool,
+    /// Decisions of permission are stored with the session.
+    pub audits: bool,
     /// The host is asked for each decision; otherwise the native policy, or the SDK's defaults.
     pub host_policy: bool,
     /// Calls run whatever the policy says.

@@ -2,12 +2,17 @@
 //! hooks, sessions, tools and models together; it knows the host by its port alone.
 
 mod admission;
+mod builtin;
 mod close;
 mod family;
+mod file_tool;
 mod flow;
 mod gate;
+mod hold;
 mod input;
+mod record;
 mod run;
+mod snapshot;
 mod steering;
 mod tool_call;
 mod turn;

@@ -9,7 +9,7 @@ use super::input::StartOptions;
 use crate::error::CoreError;
 use crate::event::{ErrorReference, Event, HookError};
 use crate::hooks::Dispatch;
-use crate::host::{Answer, Call, Effect, HookSubject, HostErrorKind, MiddlewarePoint, RunSummary};
+use crate::host::{Answer, Call, Effect, HookSubject, HostError, HostErrorKind, MiddlewarePoint, Recorded, RunSummary};
 use crate::session::{Session, Turn};
 use crate::types::{CallId, HookName, HookStatus, MessageOutline, RunKey, RunStopReason, Usage};
 
@@ -23,6 +23,19 @@ pub(super) enum Stopped {
 pub(super) struct Failure {
     pub error: ErrorReference,
     pub thrown: HookError,
+}
+
+impl Stopped {
+    /// The host's call `key` failed, and the run with it.
+    pub fn thrown(key: CallId, error: HostError) -> Stopped {
+        match error.kind {
+            HostErrorKind::Thrown => Stopped::Failed(Failure {
+                error: ErrorReference::Host { key },
+                thrown: HookError { name: error.name, message: error.message },
+            }),
+            HostErrorKind::Invalid => CoreError::Provider(error.message).into(),
+        }
+    }
 }
 
 impl From<CoreError> for Failure {
@@ -96,6 +109,9 @@ impl Run {
 
     async fn body(&self, input: &[MessageOutline]) -> Result<RunStopReason, Stopped> {
         self.dispatch(HookSubject::of(HookName::RunStart), true).await?;
+        self.load_session().await?;
+        let recorded: Vec<_> = (0..input.len()).map(|index| Recorded::User { from: None, index }).collect();
+        self.record(&recorded).await?;
         for (index, message) in input.iter().enumerate() {
             self.append(message, None, Some(index));
         }
@@ -160,13 +176,7 @@ impl Run {
     pub async fn answered(&self, call: Call) -> Result<String, Stopped> {
         let key = call.id();
         let Answer { outcome, .. } = self.cancellable(call).await?;
-        outcome.map_err(|error| match error.kind {
-            HostErrorKind::Thrown => Stopped::Failed(Failure {
-                error: ErrorReference::Host { key },
-                thrown: HookError { name: error.name, message: error.message },
-            }),
-            HostErrorKind::Invalid => CoreError::Provider(error.message).into(),
-        })
+        outcome.map_err(|error| Stopped::thrown(key, error))
     }
 
     /// Awaits a future, or the run's cancellation, whichever is first.

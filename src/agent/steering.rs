@@ -3,7 +3,7 @@
 use super::input::read_messages;
 use super::run::{Run, Stopped};
 use crate::event::Event;
-use crate::host::{Effect, SteerKind};
+use crate::host::{Effect, Recorded, SteerKind};
 
 impl Run {
     /// Takes what was steered before a model call.
@@ -35,7 +35,10 @@ impl Run {
         if json.is_empty() {
             return Ok(false);
         }
-        for (index, message) in read_messages(&json)?.iter().enumerate() {
+        let taken = read_messages(&json)?;
+        let recorded: Vec<_> = (0..taken.len()).map(|index| Recorded::User { from: Some(messages), index }).collect();
+        self.record(&recorded).await?;
+        for (index, message) in taken.iter().enumerate() {
             self.append(message, Some(messages), Some(index));
         }
         self.tell(Event::Steer { messages });

@@ -5,11 +5,12 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
 
-use super::admission::Admitted;
+use super::admission::{Admitted, Refusal};
 use super::run::{Run, Stopped};
 use super::turn::milliseconds;
 use crate::event::{Event, HookError};
-use crate::host::{Answer, Effect, HookSubject, HostError, HostErrorKind, Timed};
+use crate::host::{Answer, Effect, HookSubject, HostError, HostErrorKind, Recorded, Timed};
+use crate::tools::Executor;
 use crate::types::{CallId, HookName, HookStatus, ToolCall};
 
 /// The result of a call that was open when its run was cancelled.
@@ -26,24 +27,33 @@ pub(super) struct Ended {
 
 impl Run {
     /// Runs one call and returns the key of its result.
-    pub(super) async fn tool_call(&self, call: &ToolCall, key: CallId, turn: u32) -> CallId {
+    ///
+    /// # Errors
+    /// The session's log could not be written.
+    pub(super) async fn tool_call(&self, call: &ToolCall, key: CallId, turn: u32) -> Result<CallId, Stopped> {
         if self.ready().await.is_err() {
             // It never began: it has a result, because every call must have one, and nothing else.
             let result = self.failed_result(key, INTERRUPTED);
+            self.record(&[Recorded::ToolResult { key: result, turn }]).await?;
             self.tell(Event::ToolResult { result });
-            return result;
+            return Ok(result);
         }
         self.tell(Event::ToolCallStart { call: key, turn });
         let started = Instant::now();
-        // Nothing where the run was cancelled.
-        let ended = self.begin_and_execute(call, key).await.ok();
+        let ended = self.begin_and_execute(call, key, turn).await;
         let duration_ms = milliseconds(started);
         let status = match &ended {
-            None => HookStatus::Cancelled,
-            Some(ended) if ended.is_error => HookStatus::Failed,
-            Some(_) => HookStatus::Completed,
+            Err(Stopped::Cancelled) => HookStatus::Cancelled,
+            Ok(ended) if !ended.is_error => HookStatus::Completed,
+            _ => HookStatus::Failed,
         };
-        let ended = ended.unwrap_or_else(|| self.failed(key, INTERRUPTED));
+        let (ended, failure) = match ended {
+            Ok(ended) => (ended, None),
+            Err(Stopped::Cancelled) => (self.failed(key, INTERRUPTED), None),
+            Err(Stopped::Failed(failure)) => {
+                (self.failed(key, &format!("Error: {}", failure.thrown.message)), Some(failure))
+            }
+        };
         let mut subject = HookSubject::of(HookName::ToolEnd);
         subject.call = Some(key);
         subject.status = Some(status);
@@ -53,43 +63,56 @@ impl Run {
         // End hooks are never abandoned.
         let _ = self.dispatch(subject, false).await;
         self.tell(Event::ToolCallEnd { id: &call.id, name: &call.name, turn, duration_ms, is_error: ended.is_error });
+        if let Some(failure) = failure {
+            return Err(Stopped::Failed(failure));
+        }
+        self.record(&[Recorded::ToolResult { key: ended.result, turn }]).await?;
         self.tell(Event::ToolResult { result: ended.result });
-        ended.result
+        Ok(ended.result)
     }
 
-    async fn begin_and_execute(&self, call: &ToolCall, key: CallId) -> Result<Ended, Stopped> {
+    async fn begin_and_execute(&self, call: &ToolCall, key: CallId, turn: u32) -> Result<Ended, Stopped> {
         let mut subject = HookSubject::of(HookName::ToolStart);
         subject.call = Some(key);
         self.dispatch(subject, true).await?;
-        self.cancellable(self.execute(call, key)).await
+        self.cancellable(self.execute(call, key, turn)).await?
     }
 
-    async fn execute(&self, call: &ToolCall, key: CallId) -> Ended {
-        match self.admit(call, key).await {
-            Err(ended) => ended,
-            Ok(admitted) if self.family.options.middleware.wrap_tool_call => self.wrapped(&admitted).await,
-            Ok(admitted) => self.call_tool(&admitted).await,
+    async fn execute(&self, call: &ToolCall, key: CallId, turn: u32) -> Result<Ended, Stopped> {
+        let admitted = match self.admit(call, key, turn).await {
+            Err(Refusal::Result(ended)) => return Ok(ended),
+            Err(Refusal::Stopped(stopped)) => return Err(stopped),
+            Ok(admitted) => admitted,
+        };
+        self.record(&[Recorded::ToolStarted { id: &call.id, name: &call.name, turn }]).await?;
+        if self.family.options.middleware.wrap_tool_call {
+            self.wrapped(&admitted).await
+        } else {
+            self.call_tool(&admitted).await
         }
     }
 
     /// Executes the tool itself. The host validates the input first where the tool has a validator of its own.
-    async fn call_tool(&self, admitted: &Admitted<'_>) -> Ended {
-        let Admitted { tool, call, key } = admitted;
+    async fn call_tool(&self, admitted: &Admitted<'_>) -> Result<Ended, Stopped> {
+        let Admitted { tool, call, key, turn, input } = admitted;
+        let index = match tool.executor {
+            Executor::Host(index) => index,
+            Executor::Builtin(name) => return self.run_builtin(name, input, *key, *turn).await,
+        };
         let timed = tool.timeout.is_some();
-        let pending =
-            self.family.host.call(|id| Effect::Tool { id, run: self.key, call: *key, tool: tool.index, timed });
+        let pending = self.family.host.call(|id| Effect::Tool { id, run: self.key, call: *key, tool: index, timed });
         let result = pending.id();
-        match pending.within(tool.timeout).await {
+        Ok(match pending.within(tool.timeout).await {
             Timed::Answered(answer) => self.judge(answer, result, call, *key),
             Timed::TimedOut { .. } => {
                 let limit = tool.timeout.unwrap_or_default().as_millis();
                 self.failed(*key, &format!("timed out after {limit} ms"))
             }
-        }
+        })
     }
 
     /// Runs the onion of `wrapToolCall`, whose innermost `next()` executes the tool, as often as it is called.
-    async fn wrapped(&self, admitted: &Admitted<'_>) -> Ended {
+    async fn wrapped(&self, admitted: &Admitted<'_>) -> Result<Ended, Stopped> {
         let Admitted { call, key, .. } = *admitted;
         let host = &self.family.host;
         let onion = host.call(|id| Effect::WrapTool { id, run: self.key, call: key });
@@ -105,7 +128,7 @@ impl Run {
                 biased;
                 answer = &mut onion => break self.judge(answer, wrap, call, key),
                 Some((index, execution)) = executions.next(), if !executions.is_empty() => {
-                    let Ended { result, is_error: _, thrown: threw } = execution;
+                    let Ended { result, is_error: _, thrown: threw } = execution?;
                     thrown = threw;
                     host.emit(&Effect::WrapNext { run: self.key, wrap, index, result });
                 }
@@ -118,7 +141,7 @@ impl Run {
         if ended.is_error && ended.thrown.is_none() {
             ended.thrown = thrown;
         }
-        ended
+        Ok(ended)
     }
 
     pub(super) fn judge(&self, answer: Answer, result: CallId, call: &ToolCall, key: CallId) -> Ended {
@@ -140,8 +163,13 @@ impl Run {
     }
 
     fn failed_result(&self, call: CallId, content: &str) -> CallId {
+        self.keep_result(call, content, true)
+    }
+
+    /// Has the host keep a result that the core made, and returns its key.
+    pub(super) fn keep_result(&self, call: CallId, content: &str, is_error: bool) -> CallId {
         let key = self.family.host.reserve(1);
-        self.family.host.emit(&Effect::FailedResult { run: self.key, key, call, content });
+        self.family.host.emit(&Effect::Result { run: self.key, key, call, content, is_error });
         key
     }
 }

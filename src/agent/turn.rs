@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::run::{Run, Stopped};
 use crate::event::{Event, Level};
-use crate::host::{Effect, MiddlewarePoint};
+use crate::host::{Effect, MiddlewarePoint, Recorded};
 use crate::model::{ModelAnswer, read_answer};
 use crate::types::{CallId, RunStopReason, StopReason, ToolCall};
 
@@ -45,6 +45,7 @@ impl Run {
             self.ask_middleware(MiddlewarePoint::BeforeModel, turn).await?;
         }
         let (message, answer) = self.call_model(turn).await?;
+        self.record(&[Recorded::Assistant { key: message }]).await?;
         self.append(&answer.message, Some(message), None);
         self.tell(Event::Message { message });
         let calls = answer.message.calls;
@@ -89,13 +90,13 @@ impl Run {
         for (_, key) in keyed() {
             self.tell(Event::ToolUse { call: key });
         }
-        let mut results: Vec<(CallId, CallId)> = stream::iter(keyed())
+        let mut results: Vec<_> = stream::iter(keyed())
             .map(|(call, key)| async move { (key, self.tool_call(call, key, turn).await) })
             .buffer_unordered(self.family.options.max_parallel_tools)
             .collect()
             .await;
         results.sort_unstable_by_key(|(call, _)| *call);
-        let keys: Vec<CallId> = results.into_iter().map(|(_, result)| result).collect();
+        let keys = results.into_iter().map(|(_, result)| result).collect::<Result<Vec<CallId>, Stopped>>()?;
         let place = self.session.conversation.borrow_mut().append_results();
         host.emit(&Effect::AppendResults { run: self.key, keys: &keys, place });
         if self.handle.cancel.is_cancelled() {

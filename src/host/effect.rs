@@ -4,8 +4,8 @@
 
 use serde::Serialize;
 
-use crate::event::{ErrorReference, Event, HookError};
-use crate::types::{CallId, HandlerId, HookName, HookStatus, OperationKey, RunKey, RunStopReason, Usage};
+use crate::event::{DecidedBy, ErrorReference, Event, HookError};
+use crate::types::{CallId, Decision, HandlerId, HookName, HookStatus, OperationKey, RunKey, RunStopReason, Usage};
 
 /// Why a pending call was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -86,6 +86,60 @@ pub struct RunSummary {
     pub stop_reason: RunStopReason,
 }
 
+/// One event of a session's log. What the host keeps is named by its key.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Recorded<'a> {
+    /// Message `index` of what is kept under `from`, or of the run's input.
+    User {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        from: Option<CallId>,
+        index: usize,
+    },
+    Assistant {
+        key: CallId,
+    },
+    ToolStarted {
+        id: &'a str,
+        name: &'a str,
+        turn: u32,
+    },
+    ToolResult {
+        key: CallId,
+        turn: u32,
+    },
+    FileSnapshot {
+        path: &'a str,
+        /// Absent where there was no file, and where it was too large to keep.
+        before: Option<&'a str>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        truncated: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        encoding: Option<&'static str>,
+        turn: u32,
+    },
+    PermissionDecision {
+        call: CallId,
+        decision: Decision,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        rule_id: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<&'a str>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        simulated: bool,
+        by: DecidedBy,
+        turn: u32,
+    },
+}
+
+/// A call that the core made.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct MadeCall<'a> {
+    pub id: &'a str,
+    pub name: &'a str,
+    pub input: &'a serde_json::Value,
+}
+
 /// One thing that the core asks of its host, or tells it.
 #[derive(Debug, Serialize)]
 #[serde(tag = "t", rename_all = "snake_case", rename_all_fields = "camelCase")]
@@ -100,8 +154,22 @@ pub enum Effect<'a> {
     WrapTool { id: CallId, run: RunKey, call: CallId },
     /// The `next()` numbered `index` of the onion `wrap` has this result.
     WrapNext { run: RunKey, wrap: CallId, index: u32, result: CallId },
+    /// Keep, under `key`, the call kept under `call` with the path that permission sees in place of the model's.
+    AskedCall { run: RunKey, key: CallId, call: CallId, path: &'a str },
+    /// Read the session's log into the conversation. Answered with how many messages there are, and what they lack.
+    Load { id: CallId, run: RunKey },
+    /// Write events into the session's log. Answered with nothing, when they are durable.
+    Record { id: CallId, run: RunKey, events: &'a [Recorded<'a>] },
+    /// The session is stored; what is kept of it in memory may go.
+    ForgetSession { session: &'a str },
+    /// Keep, under `key`, a call that no model made: permission is asked about it.
+    KeepCall { run: RunKey, key: CallId, call: MadeCall<'a> },
+    /// Have the host's sandbox wrap a command. Answered with the command line that runs it inside.
+    WrapCommand { id: CallId, run: RunKey, command: &'a str },
     /// Ask the host's policy about a call. Answered with a verdict.
     Policy { id: CallId, run: RunKey, call: CallId },
+    /// Ask the host's policy whether a search may show a path. Answered with whether it may.
+    Visible { id: CallId, run: RunKey, call: CallId, path: &'a str },
     /// Ask the approval handler about a call. Answered with `allow`, or anything else.
     Approval { id: CallId, run: RunKey, call: CallId },
     /// Ask all middleware at one point of the run. Answered with nothing.
@@ -125,8 +193,8 @@ pub enum Effect<'a> {
     ReleaseHandler { handler: HandlerId },
     /// The calls of the message kept under `message` are kept under `first`, `first + 1`, …
     Calls { run: RunKey, message: CallId, first: CallId },
-    /// Keep a failed result, made by the core, under `key`.
-    FailedResult { run: RunKey, key: CallId, call: CallId, content: &'a str },
+    /// Keep a result, made by the core, under `key`.
+    Result { run: RunKey, key: CallId, call: CallId, content: &'a str, is_error: bool },
     /// Append to the conversation what is kept under `from` (or the run's input): message `index` of it if it is a list.
     Append {
         run: RunKey,
@@ -158,13 +226,20 @@ pub enum Effect<'a> {
 
 impl Effect<'_> {
     /// The tags of all variants, in order: what `lib/effects.js` must have a case for.
-    pub const TAGS: [&'static str; 20] = [
+    pub const TAGS: [&'static str; 27] = [
         "model",
         "check",
         "tool",
         "wrap_tool",
         "wrap_next",
+        "asked_call",
+        "load",
+        "record",
+        "forget_session",
+        "keep_call",
+        "wrap_command",
         "policy",
+        "visible",
         "approval",
         "middleware",
         "steer",
@@ -172,7 +247,7 @@ impl Effect<'_> {
         "abort",
         "release_handler",
         "calls",
-        "failed_result",
+        "result",
         "append",
         "append_results",
         "event",

@@ -9,5 +9,7 @@ mod port;
 
 pub use call::{Answer, Call, HostError, HostErrorKind, Timed, TimedCall};
 pub use driver::{Driver, Spawner};
-pub use effect::{AbortReason, Effect, HookSubject, MiddlewarePoint, Placement, RunSummary, SteerKind};
+pub use effect::{
+    AbortReason, Effect, HookSubject, MadeCall, MiddlewarePoint, Placement, Recorded, RunSummary, SteerKind,
+};
 pub use port::Host;

@@ -14,6 +14,7 @@ use super::waker::Waker;
 use crate::agent::Family;
 use crate::error::CoreError;
 use crate::host::{Driver, Host, HostError, HostErrorKind};
+use crate::tools::builtin;
 use crate::types::{CallId, HandlerId, HookName, OperationKey, RunKey};
 
 type Fault = Error<&'static str>;
@@ -109,6 +110,12 @@ pub fn family_new(
     }))
 }
 
+/// The built-in tools as a model is shown them: JSON text of `{ name, description, parameters }[]`.
+#[napi(catch_unwind, ts_return_type = "string")]
+pub fn builtin_tools() -> Text {
+    Text(builtin::specifications().into_bytes())
+}
+
 /// Starts a run from the JSON text of `StartOptions`.
 #[napi(catch_unwind, ts_return_type = "string")]
 pub fn family_start(handle: &External<FamilyHandle>, options: String) -> std::result::Result<Text, Fault> {
@@ -201,6 +208,32 @@ pub fn family_unhook(handle: &External<FamilyHandle>, event: String, handler: i6
 #[napi(catch_unwind, ts_return_type = "string")]
 pub fn family_await_idle(handle: &External<FamilyHandle>, session_id: String, operation: i64) -> Result<Text> {
     handle.turn(|family| family.await_idle(&session_id, OperationKey(key(operation))))
+}
+
+/// Holds a session for the host; tells by an operation effect when it is held.
+#[napi(catch_unwind, ts_return_type = "string")]
+pub fn family_hold_session(
+    handle: &External<FamilyHandle>,
+    session_id: String,
+    cancel: bool,
+    operation: i64,
+) -> std::result::Result<Text, Fault> {
+    let operation = OperationKey(key(operation));
+    let mut held = Ok(());
+    let effects = handle.turn(|family| held = family.hold_session(&session_id, cancel, operation)).map_err(internal)?;
+    held.map_err(thrown)?;
+    Ok(effects)
+}
+
+/// Gives a held session back.
+#[napi(catch_unwind, ts_return_type = "string")]
+pub fn family_release_session(
+    handle: &External<FamilyHandle>,
+    session_id: String,
+    changed: bool,
+    operation: i64,
+) -> Result<Text> {
+    handle.turn(|family| family.release_session(&session_id, changed, OperationKey(key(operation))))
 }
 
 /// Closes; tells by an operation effect when all is over.

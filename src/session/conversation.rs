@@ -18,6 +18,11 @@ impl Conversation {
         self.messages
     }
 
+    /// Takes up a conversation that was stored.
+    pub fn restore(&mut self, messages: usize, last_is_assistant: Option<bool>) {
+        *self = Conversation { messages, last_is_assistant };
+    }
+
     /// Takes a message into the line-up.
     pub fn append(&mut self, message: &MessageOutline) -> Placement {
         self.messages += 1;

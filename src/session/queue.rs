@@ -14,6 +14,10 @@ pub struct Session {
     waiting: Cell<usize>,
     idle: Notify,
     pub conversation: RefCell<Conversation>,
+    /// Whether the conversation is what the log holds. Where there is no log, it always is.
+    pub loaded: Cell<bool>,
+    /// When a run last ended here, by the family's count.
+    pub used: Cell<u64>,
 }
 
 /// A run's stay in its session: from when it lined up until it is dropped.
@@ -23,13 +27,15 @@ pub struct Turn {
 }
 
 impl Session {
-    pub fn new(id: String) -> Session {
+    pub fn new(id: String, loaded: bool) -> Session {
         Session {
             id,
             gate: std::sync::Arc::new(Semaphore::new(1)),
             waiting: Cell::new(0),
             idle: Notify::new(),
             conversation: RefCell::default(),
+            loaded: Cell::new(loaded),
+            used: Cell::new(0),
         }
     }
 
@@ -48,6 +54,11 @@ impl Session {
         while self.waiting.get() > 0 {
             self.idle.notified().await;
         }
+    }
+
+    /// Whether no run of the session is going or waiting.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.get() == 0
     }
 
     /// Whether nothing would be lost if the session were forgotten.

@@ -1,6 +1,7 @@
-//! Tools that the agent was given: what the core must know of each. Executing them is the host's work.
+//! The tools of an agent: what the core must know of each, and the built-in ones themselves.
 
+pub mod builtin;
 pub mod schema;
 mod specification;
 
-pub use specification::{Tool, ToolSet, ToolSpecification};
+pub use specification::{Executor, Tool, ToolSet, ToolSpecification};

@@ -1,14 +1,15 @@
-//! The tools of an agent by name, with their native validators.
+//! The tools of an agent by name, with their native validators and who executes them.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::builtin::BUILTIN_TOOLS;
 use super::schema::JsonSchema;
 use crate::types::nearest::nearest;
 
-/// What the host says of one tool.
+/// What the host says of one tool of its own.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ToolSpecification {
@@ -18,10 +19,18 @@ pub struct ToolSpecification {
     pub timeout_ms: Option<u32>,
 }
 
+/// Who executes a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Executor {
+    /// The host: position in its list.
+    Host(usize),
+    /// The core: the built-in tool of this name.
+    Builtin(&'static str),
+}
+
 /// One tool, ready to be called.
 pub struct Tool {
-    /// Its position in the host's list.
-    pub index: usize,
+    pub executor: Executor,
     pub schema: Option<JsonSchema>,
     pub timeout: Option<Duration>,
 }
@@ -33,12 +42,21 @@ pub struct ToolSet {
 }
 
 impl ToolSet {
-    /// Compiles the schemas.
+    /// Compiles the schemas. A tool of the host replaces the built-in one of its name.
     ///
     /// # Errors
-    /// A sentence that names the tool whose schema cannot be used.
-    pub fn new(specifications: Vec<ToolSpecification>) -> Result<ToolSet, String> {
-        let mut by_name = HashMap::with_capacity(specifications.len());
+    /// A sentence that names the tool whose schema cannot be used, or that is no built-in one.
+    pub fn new(specifications: Vec<ToolSpecification>, builtin: &[String]) -> Result<ToolSet, String> {
+        let mut by_name = HashMap::with_capacity(specifications.len() + builtin.len());
+        for name in builtin {
+            let Some(tool) = BUILTIN_TOOLS.iter().find(|tool| tool.name == name) else {
+                return Err(format!("tools: there is no built-in tool '{name}'"));
+            };
+            let schema = JsonSchema::compile(tool.parameters)
+                .map_err(|problem| format!("tools: the schema of '{name}': {problem}"))?;
+            let executor = Executor::Builtin(tool.name);
+            by_name.insert(name.clone(), Tool { executor, schema: Some(schema), timeout: None });
+        }
         for (index, specification) in specifications.into_iter().enumerate() {
             let schema = match &specification.schema {
                 None => None,
@@ -48,7 +66,7 @@ impl ToolSet {
                 ),
             };
             let timeout = specification.timeout_ms.map(|milliseconds| Duration::from_millis(milliseconds.into()));
-            by_name.insert(specification.name, Tool { index, schema, timeout });
+            by_name.insert(specification.name, Tool { executor: Executor::Host(index), schema, timeout });
         }
         Ok(ToolSet { by_name })
     }

@@ -1,0 +1,31 @@
+// The places that a session can be taken back to: one before each user prompt. Reads a checkpointer and nothing else.
+import { isOverdue, yieldToEventLoop } from "../fairness.js";
+
+/**
+ * @param {object} checkpointer
+ * @param {string} sessionId
+ * @returns {Promise<{ seq: number, prompt: string, ts: string }[]>} oldest first; `seq` is the head just before the prompt
+ */
+export async function listCheckpoints(checkpointer, sessionId) {
+  const checkpoints = [];
+  for await (const { seq, ts, event } of checkpointer.read(sessionId)) {
+    if (event.type === "user" && !isResults(event.message)) {
+      checkpoints.push({ seq: seq - 1, prompt: promptOf(event.message), ts });
+    }
+    if (isOverdue()) await yieldToEventLoop();
+  }
+  return checkpoints;
+}
+
+/** Results that a host gave as part of a conversation are no prompt. */
+function isResults({ role, content }) {
+  return role !== "user" || (Array.isArray(content) && content.every(({ type }) => type === "tool_result"));
+}
+
+function promptOf({ content }) {
+  if (typeof content === "string") return content;
+  return content
+    .filter(({ type }) => type === "text")
+    .map(({ text }) => text)
+    .join("\n");
+}

@@ -1,0 +1,86 @@
+// A checkpointer that forgets when it is let go. What others do on disk it does with frozen copies.
+import { CheckpointConflictError } from "../errors.js";
+import { copyFrozen } from "../frozen.js";
+import { checkSessionId } from "./session-id.js";
+
+class MemoryCheckpointer {
+  #sessions = new Map();
+
+  async append(sessionId, events, expectedHead) {
+    checkSessionId("append", sessionId);
+    checkEvents(events);
+    const session = this.#sessions.get(sessionId);
+    const head = session?.events.length ?? 0;
+    if (expectedHead !== undefined && expectedHead !== head) {
+      throw new CheckpointConflictError(sessionId, expectedHead, head);
+    }
+    if (events.length === 0) return head;
+    const ts = new Date().toISOString();
+    const stored = Array.from(events, (event, index) => {
+      const seq = head + index + 1;
+      return Object.freeze({ seq, sessionId, parentSeq: seq === 1 ? null : seq - 1, ts, event: copyFrozen(event) });
+    });
+    const all = session?.events ?? [];
+    // One by one: a list may have more than a call takes arguments.
+    for (const event of stored) all.push(event);
+    // Sessions stand in the order of their last change.
+    this.#sessions.delete(sessionId);
+    this.#sessions.set(sessionId, { events: all, mtime: Date.now() });
+    return head + stored.length;
+  }
+
+  async *read(sessionId, options) {
+    checkSessionId("read", sessionId);
+    const events = this.#sessions.get(sessionId)?.events ?? [];
+    const first = options?.sinceSeq ?? 0;
+    checkSequence("read: sinceSeq", first);
+    // What is appended meanwhile is not of this reading.
+    const { length } = events;
+    for (let index = first; index < length; index += 1) yield events[index];
+  }
+
+  async head(sessionId) {
+    checkSessionId("head", sessionId);
+    return this.#sessions.get(sessionId)?.events.length ?? 0;
+  }
+
+  async list() {
+    return [...this.#sessions].map(([id, { mtime }]) => ({ id, mtime })).reverse();
+  }
+
+  async delete(sessionId) {
+    checkSessionId("delete", sessionId);
+    this.#sessions.delete(sessionId);
+  }
+
+  async truncate(sessionId, toSeq) {
+    checkSessionId("truncate", sessionId);
+    checkSequence("truncate: toSeq", toSeq);
+    const session = this.#sessions.get(sessionId);
+    if (session === undefined || session.events.length <= toSeq) return;
+    this.#sessions.delete(sessionId);
+    if (toSeq > 0) this.#sessions.set(sessionId, { events: session.events.slice(0, toSeq), mtime: Date.now() });
+  }
+
+  async close() {}
+}
+
+/** @throws {TypeError} */
+export function checkEvents(events) {
+  if (!Array.isArray(events)) throw new TypeError("append: events must be an array of session events");
+  events.forEach((event, index) => {
+    if (typeof event === "object" && event !== null && typeof event.type === "string") return;
+    throw new TypeError(`append: events[${index}] must be a session event, an object with a type`);
+  });
+}
+
+/** @throws {TypeError} */
+export function checkSequence(name, value) {
+  if (Number.isSafeInteger(value) && value >= 0) return;
+  throw new TypeError(`${name} must be an integer that is at least 0, got ${String(value)}`);
+}
+
+/** @returns {object} a Checkpointer whose sessions live as long as it does */
+export function memoryCheckpointer() {
+  return new MemoryCheckpointer();
+}

@@ -1,0 +1,54 @@
+// Performs what the core asks of a session's log: reads it into the conversation, and writes what the run tells.
+import { callbackFrame } from "../context.js";
+import { callHost } from "../host-call.js";
+
+/** Reads the session's log into its conversation. */
+export function performLoad(family, run, { id }) {
+  const { conversation } = run;
+  ask(family, run, id, async () => {
+    const { messages, dangling } = await conversation.log.load();
+    const lastIsAssistant = conversation.restore(messages);
+    return JSON.stringify({ messages: messages.length, lastIsAssistant, dangling });
+  });
+}
+
+/** Writes events into the session's log. */
+export function performRecord(family, run, { id, events }) {
+  const stored = events.map((event) => asEvent(run, event));
+  ask(family, run, id, async () => {
+    await run.conversation.log.append(stored);
+    return "";
+  });
+}
+
+function ask(family, run, id, callback) {
+  callHost(family, run, id, {
+    frame: callbackFrame(family, run.sessionId),
+    lazy: null,
+    timed: false,
+    callback,
+    conclude: (answer) => answer,
+  });
+}
+
+/** The event as a store takes it: values in place of their keys. */
+function asEvent(run, { type, ...told }) {
+  switch (type) {
+    case "user": {
+      const from = told.from === undefined ? run.messages : run.values.get(told.from);
+      return { type, message: from[told.index] };
+    }
+    case "assistant":
+      return { type, message: run.values.get(told.key) };
+    case "tool_result": {
+      const { id, content, isError } = run.values.get(told.key);
+      const result = { type: "tool_result", id, content };
+      if (isError) result.isError = true;
+      return { type, result, turn: told.turn };
+    }
+    case "permission_decision":
+      return { type, ...told, call: run.redactedCall(told.call) };
+    default:
+      return { type, ...told };
+  }
+}

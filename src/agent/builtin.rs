@@ -1,0 +1,33 @@
+//! Calls of built-in tools: which part of the core executes which tool, and what permission sees of its input.
+
+use serde_json::Value;
+
+use super::run::{Run, Stopped};
+use super::tool_call::Ended;
+use crate::tools::builtin::ToolOutcome;
+use crate::types::CallId;
+
+impl Run {
+    /// The input of a built-in tool as permission sees it, and as the tool gets it: a file's path is canonical.
+    ///
+    /// # Errors
+    /// Content of the failed result: the path leads outside, or cannot be resolved.
+    pub(super) async fn canonical_input(&self, tool: &'static str, input: Value) -> Result<Value, String> {
+        self.canonical_file_input(tool, input).await
+    }
+
+    /// Executes a built-in tool on the input that permission saw.
+    ///
+    /// # Errors
+    /// The session's log could not be written.
+    pub(super) async fn run_builtin(
+        &self,
+        tool: &'static str,
+        input: &Value,
+        call: CallId,
+        turn: u32,
+    ) -> Result<Ended, Stopped> {
+        let ToolOutcome { content, is_error } = self.run_file_tool(tool, input.clone(), call, turn).await?;
+        Ok(Ended { result: self.keep_result(call, &content, is_error), is_error, thrown: None })
+    }
+}

@@ -1,0 +1,56 @@
+//! A session held for the host: what changes its log from outside takes its place in the session's queue like a run.
+
+use std::rc::Rc;
+
+use super::family::Family;
+use crate::error::CoreError;
+use crate::host::Effect;
+use crate::types::OperationKey;
+
+impl Family {
+    /// Lines up in the session and tells by an operation effect when everything before is over; what comes later waits
+    /// until `release_session`. With `cancel`, the session's runs are cancelled first.
+    ///
+    /// # Errors
+    /// `CoreError::Closed` once closing began.
+    pub fn hold_session(self: &Rc<Family>, id: &str, cancel: bool, operation: OperationKey) -> Result<(), CoreError> {
+        if self.closing.get() {
+            return Err(CoreError::Closed("the agent is closed".to_string()));
+        }
+        let session = self.session(id);
+        if cancel {
+            // A run that is cancelled may be polled before this returns, so the table is not borrowed meanwhile.
+            let runs: Vec<_> = self.runs.borrow().values().filter(|run| run.session == id).cloned().collect();
+            for run in runs {
+                run.cancel.cancel();
+            }
+        }
+        let mut place = session.line_up();
+        let family = self.clone();
+        self.spawner.spawn(async move {
+            place.begin().await;
+            family.held.borrow_mut().insert(operation, place);
+            family.host.emit(&Effect::Operation { operation });
+        });
+        Ok(())
+    }
+
+    /// Gives the place back. With `changed`, what is kept of the session in memory is no longer what its log holds.
+    pub fn release_session(&self, id: &str, changed: bool, operation: OperationKey) {
+        let place = self.held.borrow_mut().remove(&operation);
+        let session = self.sessions.borrow().get(id).cloned();
+        if let Some(session) = session
+            && changed
+        {
+            session.loaded.set(!self.options.stores);
+            session.conversation.borrow_mut().restore(0, None);
+        }
+        drop(place);
+        let mut sessions = self.sessions.borrow_mut();
+        if sessions.get(id).is_some_and(|session| session.is_blank()) {
+            sessions.remove(id);
+        }
+        drop(sessions);
+        self.run_over.notify_waiters();
+    }
+}
