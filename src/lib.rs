@@ -13,6 +13,7 @@ pub mod permission;
 pub mod session;
 pub mod tools;
 pub mod types;
+pub mod workspace;
 
 #[cfg(feature = "node")]
 mod node;

@@ -1,5 +1,7 @@
-//! Tools that the agent was given: what the core must know of each. Executing them is the host's work.
+//! Tools that the agent was given: what the core must know of each. Executing them is the host's work, but for the built-in
+//! ones.
 
+pub mod builtin;
 pub mod schema;
 mod specification;
 
