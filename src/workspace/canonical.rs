@@ -24,23 +24,26 @@ impl CanonicalPath {
     /// `Failure::Malformed` for any other form: nothing is resolved here.
     pub fn parse(path: &str) -> Result<CanonicalPath, Failure> {
         check_text(path)?;
-        let is_canonical = path == "."
-            || path.split('/').all(|name| !matches!(name, "" | "." | "..") && name.len() <= MAX_NAME_BYTES);
+        let is_canonical =
+            path == "." || path.split('/').all(|name| !matches!(name, "" | "." | "..") && name.len() <= MAX_NAME_BYTES);
         if is_canonical {
             Ok(CanonicalPath(path.to_string()))
         } else {
-            Err(Failure::malformed(path, "is not resolved: it must be the canonical path, relative to the working folder"))
+            Err(Failure::malformed(
+                path,
+                "is not resolved: it must be the canonical path, relative to the working folder",
+            ))
         }
     }
 
-    pub(super) fn from_names<'a>(
-        names: impl Iterator<Item = &'a [u8]>,
-        asked: &str,
-    ) -> Result<CanonicalPath, Failure> {
+    pub(super) fn from_names<'a>(names: impl Iterator<Item = &'a [u8]>, asked: &str) -> Result<CanonicalPath, Failure> {
         let mut path = String::new();
         for name in names {
             let Ok(name) = std::str::from_utf8(name) else {
-                return Err(Failure::malformed(asked, "leads to a name that is not UTF-8 text, which no tool can open"));
+                return Err(Failure::malformed(
+                    asked,
+                    "leads to a name that is not UTF-8 text, which no tool can open",
+                ));
             };
             if name.len() > MAX_NAME_BYTES {
                 return Err(Failure::TooLong { path: asked.to_string() });

@@ -133,7 +133,8 @@ pub(super) fn open_regular_in(folder: BorrowedFd<'_>, name: &[u8], path: &str) -
 /// Opens what its folder lists as a regular file. If something else took its place, nothing waits for it.
 pub(super) fn open_listed_in(folder: BorrowedFd<'_>, name: &[u8], path: &str) -> Result<(File, Stat), Failure> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let file = rustix::fs::openat(folder, name, flags, Mode::empty()).map_err(|error| Failure::from_errno(path, error))?;
+    let file =
+        rustix::fs::openat(folder, name, flags, Mode::empty()).map_err(|error| Failure::from_errno(path, error))?;
     let stat = rustix::fs::fstat(&file).map_err(|error| Failure::from_errno(path, error))?;
     must_be_regular(&stat, path)?;
     Ok((File::from(file), stat))

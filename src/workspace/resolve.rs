@@ -140,8 +140,11 @@ impl Way<'_> {
         let listed = letter_case::name_on_disk(folder.as_fd(), &name, &found);
         if kind == FileType::Directory {
             // Where nothing is looked up in it, it need not be opened.
-            self.folder =
-                if is_last { None } else { Some(open::child(folder.as_fd(), &listed).map_err(|error| self.failed(error))?) };
+            self.folder = if is_last {
+                None
+            } else {
+                Some(open::child(folder.as_fd(), &listed).map_err(|error| self.failed(error))?)
+            };
         } else {
             self.is_file = true;
         }
@@ -166,10 +169,12 @@ impl Way<'_> {
             return Err(Failure::LinkLoop { path: self.asked.to_string() });
         }
         // It was a link a moment ago.
-        rustix::fs::readlinkat(folder, name, Vec::new()).map(|target| target.into_bytes()).map_err(|error| match error {
-            Errno::INVAL => Failure::Changed { path: self.asked.to_string() },
-            other => self.failed(other),
-        })
+        rustix::fs::readlinkat(folder, name, Vec::new()).map(|target| target.into_bytes()).map_err(
+            |error| match error {
+                Errno::INVAL => Failure::Changed { path: self.asked.to_string() },
+                other => self.failed(other),
+            },
+        )
     }
 
     fn failed(&self, error: Errno) -> Failure {

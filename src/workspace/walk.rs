@@ -89,7 +89,8 @@ impl Root {
         self.enter_ancestors(start, &mut ignored)?;
         let folder = self.folder(start)?;
         let prefix = if start.is_root() { Vec::new() } else { [start.as_str().as_bytes(), b"/"].concat() };
-        let first = Frame::open(folder, prefix, &mut ignored).map_err(|error| Failure::from_errno(start.as_str(), error))?;
+        let first =
+            Frame::open(folder, prefix, &mut ignored).map_err(|error| Failure::from_errno(start.as_str(), error))?;
         let mut walk = Walking { root: self, frames: vec![first], ignored, walked: Walked::default(), visitor };
         let mut seen = 0;
         while walk.next().is_continue() {

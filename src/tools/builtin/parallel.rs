@@ -1,0 +1,236 @@
+//! Has batches worked on by several threads, and takes their results in the order of the batches. Knows nothing of files.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZero;
+use std::ops::ControlFlow;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+const MAX_THREADS: usize = 8;
+/// How far work may be ahead of the results that were taken: bounds memory and open folders.
+const MAX_AHEAD: usize = 64;
+
+struct State<B, R> {
+    waiting: VecDeque<(usize, B)>,
+    done: BTreeMap<usize, R>,
+    /// How many batches there were so far.
+    given: usize,
+    /// How many results were taken.
+    taken: usize,
+    is_all_given: bool,
+    is_stopped: bool,
+}
+
+/// Where batches are handed in.
+pub(super) struct Feed<'a, B, R> {
+    state: &'a Mutex<State<B, R>>,
+    moved: &'a Condvar,
+}
+
+impl<B, R> Feed<'_, B, R> {
+    /// Hands in a batch, when there is room. `Break`: no more are wanted.
+    pub(super) fn give(&self, batch: B) -> ControlFlow<()> {
+        let mut state = lock(self.state);
+        while !state.is_stopped && state.given >= state.taken + MAX_AHEAD {
+            state = wait(self.moved, state);
+        }
+        if state.is_stopped {
+            return ControlFlow::Break(());
+        }
+        let number = state.given;
+        state.given += 1;
+        state.waiting.push_back((number, batch));
+        self.moved.notify_all();
+        ControlFlow::Continue(())
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        lock(self.state).is_stopped
+    }
+}
+
+/// Runs `produce` and `work` on threads of their own and `take` on this one, with the results in order, until it breaks or
+/// there are no more. Answers what `produce` did.
+pub(super) fn in_order<B: Send, R: Send, T: Send>(
+    produce: impl FnOnce(&Feed<'_, B, R>) -> T + Send,
+    work: impl Fn(B) -> R + Sync,
+    mut take: impl FnMut(R) -> ControlFlow<()>,
+) -> T {
+    let state = Mutex::new(State {
+        waiting: VecDeque::new(),
+        done: BTreeMap::new(),
+        given: 0,
+        taken: 0,
+        is_all_given: false,
+        is_stopped: false,
+    });
+    let moved = Condvar::new();
+    let (state, moved, work) = (&state, &moved, &work);
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
+    thread::scope(|scope| {
+        let _stop = StopAtTheEnd { state, moved };
+        for _ in 0..threads {
+            scope.spawn(move || {
+                let _stop = StopOnPanic { state, moved };
+                while let Some((number, batch)) = next_batch(state, moved) {
+                    let result = work(batch);
+                    lock(state).done.insert(number, result);
+                    moved.notify_all();
+                }
+            });
+        }
+        let producer = scope.spawn(move || {
+            let _stop = StopOnPanic { state, moved };
+            let produced = produce(&Feed { state, moved });
+            lock(state).is_all_given = true;
+            moved.notify_all();
+            produced
+        });
+        while let Some(result) = next_result(state, moved) {
+            if take(result).is_break() {
+                break;
+            }
+        }
+        stop(state, moved);
+        match producer.join() {
+            Ok(produced) => produced,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+fn next_batch<B, R>(state: &Mutex<State<B, R>>, moved: &Condvar) -> Option<(usize, B)> {
+    let mut state = lock(state);
+    loop {
+        if state.is_stopped {
+            return None;
+        }
+        if let Some(batch) = state.waiting.pop_front() {
+            return Some(batch);
+        }
+        if state.is_all_given {
+            return None;
+        }
+        state = wait(moved, state);
+    }
+}
+
+fn next_result<B, R>(state: &Mutex<State<B, R>>, moved: &Condvar) -> Option<R> {
+    let mut state = lock(state);
+    loop {
+        if state.is_stopped {
+            return None;
+        }
+        let next = state.taken;
+        if let Some(result) = state.done.remove(&next) {
+            state.taken += 1;
+            moved.notify_all();
+            return Some(result);
+        }
+        if state.is_all_given && next == state.given {
+            return None;
+        }
+        state = wait(moved, state);
+    }
+}
+
+fn stop<B, R>(state: &Mutex<State<B, R>>, moved: &Condvar) {
+    lock(state).is_stopped = true;
+    moved.notify_all();
+}
+
+// Nothing panics while the state is locked.
+fn lock<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn wait<'a, T>(moved: &Condvar, state: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    moved.wait(state).unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A thread that panics would be waited for without end.
+struct StopOnPanic<'a, B, R> {
+    state: &'a Mutex<State<B, R>>,
+    moved: &'a Condvar,
+}
+
+impl<B, R> Drop for StopOnPanic<'_, B, R> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            stop(self.state, self.moved);
+        }
+    }
+}
+
+/// So would the threads wait if `take` panicked.
+struct StopAtTheEnd<'a, B, R> {
+    state: &'a Mutex<State<B, R>>,
+    moved: &'a Condvar,
+}
+
+impl<B, R> Drop for StopAtTheEnd<'_, B, R> {
+    fn drop(&mut self) {
+        stop(self.state, self.moved);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::ControlFlow;
+
+    use super::in_order;
+
+    #[test]
+    fn results_come_in_the_order_of_their_batches() {
+        let mut taken = Vec::new();
+        let produced = in_order(
+            |feed| {
+                for number in 0..1_000_u64 {
+                    assert!(feed.give(number).is_continue());
+                }
+                "done"
+            },
+            |number| {
+                // Work of very different length.
+                let turns = (number * 7_919) % 1_000;
+                (0..turns).fold(number, |sum, turn| std::hint::black_box(sum ^ turn ^ turn))
+            },
+            |number| {
+                taken.push(number);
+                ControlFlow::Continue(())
+            },
+        );
+        assert_eq!(produced, "done");
+        assert_eq!(taken, (0..1_000).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_break_ends_it_all() {
+        let mut taken = 0;
+        in_order(
+            |feed| while feed.give(1).is_continue() {},
+            |batch| batch,
+            |_| {
+                taken += 1;
+                if taken == 10 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            },
+        );
+        assert_eq!(taken, 10);
+    }
+
+    #[test]
+    #[should_panic(expected = "scoped thread panicked")]
+    fn a_worker_that_panics_ends_it_all() {
+        in_order(
+            |feed| while feed.give(1).is_continue() {},
+            |_| -> u8 { panic!("on purpose") },
+            |_| ControlFlow::Continue(()),
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "on purpose")]
+    fn a_taker_that_panics_ends_it_all() {
+        in_order(|feed| while feed.give(1).is_continue() {}, |batch| batch, |_| panic!("on purpose"));
+    }
+}
