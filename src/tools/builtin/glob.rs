@@ -15,7 +15,8 @@ const MAX_PATHS: usize = 5_000;
 pub(super) fn run(tools: &FileTools, input: &Value, ports: &RunPorts<'_>) -> Result<String, String> {
     let asked = input::text(input, "pattern")?;
     let start = input::path(input)?;
-    let pattern = PathPattern::of_paths(asked, &tools.workspace.root().join(start.beneath()).to_string_lossy())?;
+    let folder = tools.workspace.root().join(start.beneath());
+    let pattern = PathPattern::of_paths(asked, folder.to_string_lossy().trim_end_matches('/'))?;
     let root = tools.open()?;
     match root.is_folder(&start) {
         Ok(true) => {}
