@@ -19,6 +19,7 @@ pub enum WriteOutcome {
 
 /// What a file held before it was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Before<'a> {
     /// It did not exist.
     Absent,

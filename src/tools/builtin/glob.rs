@@ -15,7 +15,8 @@ const MAX_PATHS: usize = 5_000;
 pub(super) fn run(tools: &FileTools, input: &Value, ports: &RunPorts<'_>) -> Result<String, String> {
     let asked = input::text(input, "pattern")?;
     let start = input::path(input)?;
-    let pattern = PathPattern::of_paths(asked, &tools.workspace.root().join(start.beneath()).to_string_lossy())?;
+    let folder = tools.workspace.root().join(start.beneath());
+    let pattern = PathPattern::of_paths(asked, folder.to_string_lossy().trim_end_matches('/'))?;
     let root = tools.open()?;
     match root.is_folder(&start) {
         Ok(true) => {}
@@ -24,30 +25,33 @@ pub(super) fn run(tools: &FileTools, input: &Value, ports: &RunPorts<'_>) -> Res
         }
         Err(failure) => return Err(tools.explain(&root, &start, &failure, ports)),
     }
-    let mut listing = Listing {
-        tools,
-        root: &root,
-        ports,
-        start: &start,
-        pattern: &pattern,
-        deeper: deeper(asked),
-        paths: Vec::new(),
-        is_cut: false,
-        is_any_deeper: false,
-        unnamed: 0,
+    let list = |pattern: &PathPattern, max_paths| {
+        let mut listing = Listing {
+            tools,
+            root: &root,
+            ports,
+            start: &start,
+            pattern,
+            max_paths,
+            paths: Vec::new(),
+            is_cut: false,
+            unnamed: 0,
+        };
+        let walked = root.walk(&tools.workspace, &start, MAX_WALKED_ENTRIES, &mut listing);
+        let walked = walked.map_err(|failure: Failure| tools.explain(&root, &start, &failure, ports))?;
+        if ports.cancel.is_cancelled() {
+            return Err("the search was cancelled".to_string());
+        }
+        Ok((listing.paths, listing.is_cut, listing.unnamed, walked))
     };
-    let walked = root
-        .walk(&tools.workspace, &start, MAX_WALKED_ENTRIES, &mut listing)
-        .map_err(|failure: Failure| tools.explain(&root, &start, &failure, ports))?;
-    if ports.cancel.is_cancelled() {
-        return Err("the search was cancelled".to_string());
-    }
-    let Listing { paths, is_cut, is_any_deeper, unnamed, .. } = listing;
-    let mut lines = paths;
+    let (mut lines, is_cut, unnamed, walked) = list(&pattern, MAX_PATHS)?;
     let place = shown(start.as_str());
     if lines.is_empty() {
         lines.push(format!("no file in {place} matches {}; what .gitignore names is left out", shown(asked)));
-        if is_any_deeper {
+        // Where nothing is in the folder itself, it is worth a look whether anything is below.
+        if let Some(deeper) = deeper(asked)
+            && !list(&deeper, 1)?.0.is_empty()
+        {
             lines.push(format!("[files in folders below match {}]", shown(&format!("**/{asked}"))));
         }
     }
@@ -78,10 +82,9 @@ struct Listing<'a> {
     ports: &'a RunPorts<'a>,
     start: &'a CanonicalPath,
     pattern: &'a PathPattern,
-    deeper: Option<PathPattern>,
+    max_paths: usize,
     paths: Vec<String>,
     is_cut: bool,
-    is_any_deeper: bool,
     unnamed: u64,
 }
 
@@ -99,9 +102,7 @@ impl Visitor for Listing<'_> {
             self.unnamed += 1;
             return false;
         };
-        // Where nothing was found in the folder itself, it is worth a look whether anything is below.
-        let looks_deeper = self.deeper.is_some() && !self.is_any_deeper;
-        self.pattern.may_match_below(below(self.start, path)) || looks_deeper
+        self.pattern.may_match_below(below(self.start, path))
     }
 
     fn visit(&mut self, batch: FileBatch) -> ControlFlow<()> {
@@ -111,11 +112,7 @@ impl Visitor for Listing<'_> {
                 self.unnamed += 1;
                 continue;
             };
-            let relative = below(self.start, path);
-            if !self.pattern.matches(relative) {
-                if !self.is_any_deeper && self.deeper.as_ref().is_some_and(|deeper| deeper.matches(relative)) {
-                    self.is_any_deeper = (self.ports.visible)(path);
-                }
+            if !self.pattern.matches(below(self.start, path)) {
                 continue;
             }
             let is_shown = match entry.kind {
@@ -125,7 +122,7 @@ impl Visitor for Listing<'_> {
             if !is_shown {
                 continue;
             }
-            if self.paths.len() >= MAX_PATHS {
+            if self.paths.len() >= self.max_paths {
                 self.is_cut = true;
                 return ControlFlow::Break(());
             }

@@ -68,7 +68,8 @@ impl Search<'_> {
         let mut all = Outcome::new();
         let walked = in_order(
             |feed| root.walk(&tools.workspace, self.start, MAX_WALKED_ENTRIES, &mut Folders { search: self, feed }),
-            |batch| self.batch(&batch),
+            || FileSearch::new(self.matcher, self.ports.cancel),
+            |file_search, batch| self.batch(file_search, &batch),
             |outcome| {
                 all.add(outcome);
                 if all.is_cut || self.ports.cancel.is_cancelled() {
@@ -81,9 +82,8 @@ impl Search<'_> {
         Ok((all, walked))
     }
 
-    fn batch(&self, batch: &FileBatch) -> Outcome {
+    fn batch(&self, file_search: &mut FileSearch<'_>, batch: &FileBatch) -> Outcome {
         let mut outcome = Outcome::new();
-        let mut file_search = FileSearch::new(self.matcher, self.ports.cancel);
         for entry in batch.entries() {
             if self.ports.cancel.is_cancelled() || outcome.is_cut {
                 break;
@@ -101,7 +101,7 @@ impl Search<'_> {
                 continue;
             }
             match batch.open(entry) {
-                Ok(opened) => self.add_file(&mut file_search, opened, path, &mut outcome),
+                Ok(opened) => self.add_file(file_search, opened, path, &mut outcome),
                 // Gone, or something else by now.
                 Err(
                     Failure::Missing { .. }

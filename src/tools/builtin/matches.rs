@@ -30,21 +30,20 @@ pub(super) fn matcher(pattern: &str) -> Result<RegexMatcher, String> {
     if pattern.len() > MAX_PATTERN_BYTES {
         return Err(format!("the pattern has {} bytes, and at most {MAX_PATTERN_BYTES} are taken", pattern.len()));
     }
-    RegexMatcherBuilder::new()
-        .multi_line(true)
-        .unicode(true)
-        // Lines end in \n; `$` is before a \r in front of it.
-        .line_terminator(Some(b'\n'))
-        .crlf(pattern.contains('$'))
-        .size_limit(MAX_COMPILED_BYTES)
-        .dfa_size_limit(MAX_COMPILED_BYTES)
-        .build(pattern)
-        .map_err(|error| {
-            format!(
-                "the pattern cannot be used: {}; it is a regular expression in Rust syntax, for one line",
-                one_line(&error)
-            )
-        })
+    let mut builder = RegexMatcherBuilder::new();
+    builder.multi_line(true).unicode(true).size_limit(MAX_COMPILED_BYTES).dfa_size_limit(MAX_COMPILED_BYTES);
+    if pattern.contains('$') {
+        // `$` is before a \r in front of the line's end as well.
+        builder.crlf(true);
+    } else {
+        builder.line_terminator(Some(b'\n'));
+    }
+    builder.build(pattern).map_err(|error| {
+        format!(
+            "the pattern cannot be used: {}; it is a regular expression in Rust syntax, for one line",
+            one_line(&error)
+        )
+    })
 }
 
 fn one_line(error: &grep_regex::Error) -> String {

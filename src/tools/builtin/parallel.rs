@@ -50,10 +50,11 @@ impl<B, R> Feed<'_, B, R> {
 }
 
 /// Runs `produce` and `work` on threads of their own and `take` on this one, with the results in order, until it breaks or
-/// there are no more. Answers what `produce` did.
-pub(super) fn in_order<B: Send, R: Send, T: Send>(
+/// there are no more. `equip` makes what a worker keeps from one batch to the next. Answers what `produce` did.
+pub(super) fn in_order<B: Send, R: Send, W, T: Send>(
     produce: impl FnOnce(&Feed<'_, B, R>) -> T + Send,
-    work: impl Fn(B) -> R + Sync,
+    equip: impl Fn() -> W + Sync,
+    work: impl Fn(&mut W, B) -> R + Sync,
     mut take: impl FnMut(R) -> ControlFlow<()>,
 ) -> T {
     let state = Mutex::new(State {
@@ -65,15 +66,16 @@ pub(super) fn in_order<B: Send, R: Send, T: Send>(
         is_stopped: false,
     });
     let moved = Condvar::new();
-    let (state, moved, work) = (&state, &moved, &work);
+    let (state, moved, equip, work) = (&state, &moved, &equip, &work);
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
     thread::scope(|scope| {
         let _stop = StopAtTheEnd { state, moved };
         for _ in 0..threads {
             scope.spawn(move || {
                 let _stop = StopOnPanic { state, moved };
+                let mut equipment = equip();
                 while let Some((number, batch)) = next_batch(state, moved) {
-                    let result = work(batch);
+                    let result = work(&mut equipment, batch);
                     lock(state).done.insert(number, result);
                     moved.notify_all();
                 }
@@ -190,7 +192,8 @@ mod tests {
                 }
                 "done"
             },
-            |number| {
+            || (),
+            |(), number| {
                 // Work of very different length.
                 let turns = (number * 7_919) % 1_000;
                 (0..turns).fold(number, |sum, turn| std::hint::black_box(sum ^ turn ^ turn))
@@ -209,7 +212,8 @@ mod tests {
         let mut taken = 0;
         in_order(
             |feed| while feed.give(1).is_continue() {},
-            |batch| batch,
+            || (),
+            |(), batch| batch,
             |_| {
                 taken += 1;
                 if taken == 10 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -223,7 +227,8 @@ mod tests {
     fn a_worker_that_panics_ends_it_all() {
         in_order(
             |feed| while feed.give(1).is_continue() {},
-            |_| -> u8 { panic!("on purpose") },
+            || (),
+            |(), _| -> u8 { panic!("on purpose") },
             |_| ControlFlow::Continue(()),
         );
     }
@@ -231,6 +236,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "on purpose")]
     fn a_taker_that_panics_ends_it_all() {
-        in_order(|feed| while feed.give(1).is_continue() {}, |batch| batch, |_| panic!("on purpose"));
+        in_order(|feed| while feed.give(1).is_continue() {}, || (), |(), batch| batch, |_| panic!("on purpose"));
     }
 }
