@@ -1,0 +1,223 @@
+//! The port of stores: where the logs of sessions live. Its methods block (files, locks, databases): call them where
+//! blocking is allowed, never on the thread of a family. Knows nothing of what events mean.
+
+mod error;
+mod file;
+mod hold;
+mod memory;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub use error::StoreError;
+pub use file::FileStore;
+pub use memory::MemoryStore;
+#[cfg(feature = "sqlite")]
+pub use sqlite::{SqliteOptions, SqliteStore};
+
+use super::log::{ArchiveId, EventBatch, NewEvent, SessionId};
+
+/// Where logs are kept. One contract for all: `tests/session_stores.rs` runs it over each.
+///
+/// What an `append` acknowledged is durable, and no later failure takes it away. A store that fails leaves the log as it
+/// was before the call.
+pub trait Store: Send + Sync {
+    /// Appends all events or none, numbered on from the head, and answers the new head. `expected_head`, if given, must be
+    /// the head; a session that nobody stored has the head 0.
+    ///
+    /// # Errors
+    /// `Conflict` if it is not: nothing was written.
+    fn append(&self, session: &SessionId, events: &[NewEvent], expected_head: Option<u64>) -> Result<u64, StoreError>;
+
+    /// The number of the last event; 0 for an unknown session. The work does not grow with the log.
+    fn head(&self, session: &SessionId) -> Result<u64, StoreError>;
+
+    /// Opens the log as it is now for reading, from the event after `since_seq` on. An unknown session has no events.
+    fn reader(&self, session: &SessionId, since_seq: u64) -> Result<Box<dyn EventReader>, StoreError>;
+
+    /// All sessions, most recent first. Reads no log.
+    fn list(&self) -> Result<Vec<SessionInfo>, StoreError>;
+
+    /// Takes the session away with its archives. Nothing happens if there is none.
+    fn delete(&self, session: &SessionId) -> Result<(), StoreError>;
+
+    /// Takes away the events after `to_seq`. Nothing happens if there are none.
+    fn truncate(&self, session: &SessionId, to_seq: u64) -> Result<(), StoreError>;
+
+    /// Keeps a text with the session, durable when this returns. One of the same name is replaced.
+    fn put_archive(&self, session: &SessionId, archive: &ArchiveId, text: &str) -> Result<(), StoreError>;
+
+    /// Reads at most `max_bytes` of an archived text from byte `offset` on; no character is torn (an offset inside one
+    /// moves back to its first byte). Answers none if nothing of that name is archived.
+    fn read_archive(
+        &self,
+        session: &SessionId,
+        archive: &ArchiveId,
+        offset: u64,
+        max_bytes: usize,
+    ) -> Result<Option<ArchivePage>, StoreError>;
+
+    /// Marks the session as in use until the hold is dropped: `cleanup`, also of other processes, leaves it alone.
+    fn hold(&self, session: &SessionId) -> Result<Box<dyn Hold>, StoreError>;
+
+    /// Deletes what is old or too much, oldest first, never what is held.
+    fn cleanup(&self, request: &CleanupRequest) -> Result<CleanupReport, StoreError>;
+
+    /// What was cut off damaged logs since the last call: each wants a `session_repaired` diagnostic.
+    fn take_repairs(&self) -> Vec<Repair>;
+
+    /// Releases what is open. Whatever is asked of the store afterwards fails with `Closed`.
+    fn close(&self) -> Result<(), StoreError>;
+}
+
+/// Reads one log, forward, as it was when the reader was made.
+pub trait EventReader: Send {
+    /// The next events: at least one, and no more than fit `max_bytes` (a longer one comes alone). None at the end.
+    ///
+    /// # Errors
+    /// `Damaged`, with the place; `Changed` when the session was deleted or truncated meanwhile.
+    fn next_batch(&mut self, max_bytes: usize) -> Result<Option<EventBatch>, StoreError>;
+}
+
+/// Keeps a session from being cleaned up while it lives.
+pub trait Hold: Send + Sync {}
+
+/// A session as a list shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionInfo {
+    pub id: SessionId,
+    /// When it last changed, in milliseconds since the epoch.
+    pub mtime_ms: u64,
+}
+
+/// A piece of an archived text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArchivePage {
+    pub text: String,
+    /// Where the piece begins.
+    pub offset: u64,
+    pub total_bytes: u64,
+}
+
+impl ArchivePage {
+    /// Where the next piece begins; none after the last.
+    pub fn next_offset(&self) -> Option<u64> {
+        let next = self.offset + self.text.len() as u64;
+        (next < self.total_bytes).then_some(next)
+    }
+}
+
+/// What a clean-up takes away.
+#[derive(Debug, Clone, Default)]
+pub struct CleanupRequest {
+    /// Sessions that last changed before this moment, in milliseconds since the epoch.
+    pub modified_before_ms: Option<u64>,
+    /// The oldest, until the rest holds no more than this, archives included.
+    pub max_bytes: Option<u64>,
+}
+
+/// What a clean-up did.
+#[derive(Debug, Default)]
+pub struct CleanupReport {
+    pub deleted: Vec<SessionId>,
+    /// Would have been deleted, but somebody holds them.
+    pub held: Vec<SessionId>,
+    pub freed_bytes: u64,
+    /// Could not be deleted; the others were.
+    pub failed: Vec<(SessionId, StoreError)>,
+}
+
+/// The end of a log was torn or damaged, and was cut.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repair {
+    pub session: SessionId,
+    /// The last event that is whole.
+    pub head: u64,
+    /// How many bytes were cut.
+    pub cut_bytes: u64,
+    /// Where they are kept. None: the folder cannot be written, and they were left where they are, unread.
+    pub backup: Option<PathBuf>,
+}
+
+impl Repair {
+    /// For the diagnostic.
+    pub fn message(&self) -> String {
+        let Repair { session, head, cut_bytes, backup } = self;
+        let what = format!("the log of session {session} ended in {cut_bytes} bytes that are no whole record");
+        match backup {
+            Some(path) => format!("{what}: it was cut after event {head}, and they are kept in {}", path.display()),
+            None => format!("{what}: it was read up to event {head}, and they were left, for it cannot be written"),
+        }
+    }
+}
+
+fn now_ms() -> u64 {
+    milliseconds_since_epoch(SystemTime::now())
+}
+
+fn milliseconds_since_epoch(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Most recent first; those of one moment by name, so that the order is always the same.
+fn sort_by_recency(sessions: &mut [SessionInfo]) {
+    sessions.sort_unstable_by(|a, b| b.mtime_ms.cmp(&a.mtime_ms).then_with(|| a.id.cmp(&b.id)));
+}
+
+/// The whole characters in a window of a text's bytes that begins at `offset` and may begin and end inside of one. The
+/// window must reach back far enough to hold the first one whole; answers the text and where it begins.
+fn whole_characters(window: &[u8], window_offset: u64, offset: u64, max_bytes: usize) -> Option<(String, u64)> {
+    let is_inside = |byte: &u8| byte & 0xC0 == 0x80;
+    let wanted = usize::try_from(offset.checked_sub(window_offset)?).ok()?.min(window.len());
+    let back = window.get(wanted).filter(|byte| is_inside(byte)).map_or(0, |_| {
+        let before = window.get(..wanted).unwrap_or_default();
+        before.iter().rev().take_while(|byte| is_inside(byte)).count() + 1
+    });
+    let start = wanted.checked_sub(back)?;
+    let mut end = window.len().min(start.saturating_add(max_bytes));
+    if window.get(end).is_some_and(|byte| is_inside(byte)) {
+        end -= window.get(start..end)?.iter().rev().take_while(|byte| is_inside(byte)).count() + 1;
+    }
+    // Never nothing at all where there is something: at least one character.
+    if end <= start && start < window.len() {
+        end = start + 1 + window.get(start + 1..)?.iter().take_while(|byte| is_inside(byte)).count();
+    }
+    let text = std::str::from_utf8(window.get(start..end)?).ok()?.to_string();
+    Some((text, window_offset + start as u64))
+}
+
+/// How far a window must reach beyond what is wanted, on either side, to hold each character whole.
+const CHARACTER_MARGIN_BYTES: u64 = 4;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_of_a_text_tear_no_character_and_lose_none() {
+        let text = "aé–🦀b".repeat(3);
+        for max_bytes in 1..12 {
+            let mut offset = 0;
+            let mut read = String::new();
+            while offset < text.len() as u64 {
+                let window_offset = offset.saturating_sub(CHARACTER_MARGIN_BYTES);
+                let window_end = text.len().min(offset as usize + max_bytes + CHARACTER_MARGIN_BYTES as usize);
+                let window = &text.as_bytes()[window_offset as usize..window_end];
+                let (page, start) = whole_characters(window, window_offset, offset, max_bytes).unwrap();
+                assert_eq!(start, offset);
+                assert!(!page.is_empty() && (page.len() <= max_bytes || page.chars().count() == 1));
+                read.push_str(&page);
+                offset += page.len() as u64;
+            }
+            assert_eq!(read, text);
+        }
+    }
+
+    #[test]
+    fn an_offset_inside_a_character_moves_back_to_its_start() {
+        let (page, start) = whole_characters("🦀b".as_bytes(), 10, 13, 5).unwrap();
+        assert_eq!((page.as_str(), start), ("🦀b", 10));
+    }
+}

@@ -1,0 +1,1 @@
+//! Damage of every kind to a log, through the store.

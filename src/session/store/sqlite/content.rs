@@ -1,0 +1,214 @@
+//! What is in the database, and the statements that read and change it. Each runs inside a transaction of its caller.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{OptionalExtension as _, Transaction, params};
+
+use super::Failure;
+use crate::session::log::{ArchiveId, NewEvent, SessionId};
+use crate::session::store::{ArchivePage, CHARACTER_MARGIN_BYTES, SessionInfo, StoreError, whole_characters};
+
+/// An event's key is its log's key and its own number in one integer, so that a log lies in one piece, in order. Keys are
+/// never used again: a log that was deleted and begun anew is another one. `cuts` counts what was truncated.
+pub(super) const SCHEMA: &str = "
+    CREATE TABLE sessions (
+        key INTEGER PRIMARY KEY AUTOINCREMENT,
+        id TEXT NOT NULL UNIQUE,
+        head INTEGER NOT NULL,
+        cuts INTEGER NOT NULL DEFAULT 0,
+        mtime_ms INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX sessions_by_mtime ON sessions (mtime_ms, id);
+    CREATE TABLE events (
+        key INTEGER PRIMARY KEY,
+        ts TEXT NOT NULL,
+        event TEXT NOT NULL
+    ) STRICT;
+    CREATE TABLE archives (
+        key INTEGER PRIMARY KEY,
+        session TEXT NOT NULL,
+        id TEXT NOT NULL,
+        content BLOB NOT NULL,
+        UNIQUE (session, id)
+    ) STRICT;
+";
+
+/// How many events a log can have.
+const MOST_EVENTS: i64 = 0xFFFF_FFFF;
+
+/// The key of an event, or of the place before the first one.
+pub(super) fn event_key(log: i64, seq: u64) -> i64 {
+    let seq = i64::try_from(seq).unwrap_or(MOST_EVENTS).min(MOST_EVENTS);
+    (log << 32) | seq
+}
+
+/// A session's row.
+pub(super) struct LogRow {
+    pub key: i64,
+    pub head: u64,
+    pub cuts: u64,
+}
+
+pub(super) fn log(transaction: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Option<LogRow>> {
+    transaction
+        .prepare_cached("SELECT key, head, cuts FROM sessions WHERE id = ?")?
+        .query_row([session.as_str()], |row| Ok(LogRow { key: row.get(0)?, head: row.get(1)?, cuts: row.get(2)? }))
+        .optional()
+}
+
+pub(super) fn head(transaction: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<u64> {
+    Ok(log(transaction, session)?.map_or(0, |row| row.head))
+}
+
+pub(super) fn append(
+    transaction: &Transaction<'_>,
+    session: &SessionId,
+    head: u64,
+    events: &[NewEvent],
+    ts: &str,
+    mtime_ms: u64,
+) -> Result<u64, Failure> {
+    if events.is_empty() {
+        return Ok(head);
+    }
+    let new_head = head + events.len() as u64;
+    if i64::try_from(new_head).unwrap_or(i64::MAX) > MOST_EVENTS {
+        return Err(StoreError::Refused(format!("session {session} is full: it has {head} events")).into());
+    }
+    let key: i64 = transaction
+        .prepare_cached(
+            "INSERT INTO sessions (id, head, mtime_ms) VALUES (?1, ?2, ?3)
+             ON CONFLICT (id) DO UPDATE SET head = ?2, mtime_ms = ?3 RETURNING key",
+        )?
+        .query_row(params![session.as_str(), new_head, mtime_ms], |row| row.get(0))?;
+    let mut insert = transaction.prepare_cached("INSERT INTO events (key, ts, event) VALUES (?, ?, ?)")?;
+    for (event, seq) in events.iter().zip(head + 1..) {
+        insert.execute(params![event_key(key, seq), ts, event.json()])?;
+    }
+    Ok(new_head)
+}
+
+pub(super) fn list(transaction: &Transaction<'_>) -> Result<Vec<SessionInfo>, Failure> {
+    let mut statement = transaction.prepare_cached("SELECT id, mtime_ms FROM sessions ORDER BY mtime_ms DESC, id")?;
+    let mut rows = statement.query([])?;
+    let mut sessions = Vec::new();
+    while let Some(row) = rows.next()? {
+        sessions.push(SessionInfo { id: id(row.get_ref(0)?)?, mtime_ms: row.get(1)? });
+    }
+    Ok(sessions)
+}
+
+/// All sessions, the oldest first, each with how much it holds, if that is asked for.
+pub(super) fn sized(transaction: &Transaction<'_>, with_sizes: bool) -> Result<Vec<(SessionInfo, u64)>, Failure> {
+    let mut sessions = list(transaction)?;
+    sessions.reverse();
+    sessions
+        .into_iter()
+        .map(|session| {
+            let bytes = if with_sizes { size(transaction, &session.id)? } else { 0 };
+            Ok((session, bytes))
+        })
+        .collect()
+}
+
+fn size(transaction: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<u64> {
+    let Some(row) = log(transaction, session)? else { return Ok(0) };
+    let events: u64 = transaction
+        .prepare_cached("SELECT coalesce(sum(octet_length(event)), 0) FROM events WHERE key BETWEEN ? AND ?")?
+        .query_row([event_key(row.key, 0), event_key(row.key, u64::MAX)], |row| row.get(0))?;
+    let archives: u64 = transaction
+        .prepare_cached("SELECT coalesce(sum(octet_length(content)), 0) FROM archives WHERE session = ?")?
+        .query_row([session.as_str()], |row| row.get(0))?;
+    Ok(events + archives)
+}
+
+pub(super) fn delete(transaction: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<()> {
+    transaction.prepare_cached("DELETE FROM archives WHERE session = ?")?.execute([session.as_str()])?;
+    let Some(row) = log(transaction, session)? else { return Ok(()) };
+    delete_after(transaction, &row, 0)?;
+    transaction.prepare_cached("DELETE FROM sessions WHERE key = ?")?.execute([row.key])?;
+    Ok(())
+}
+
+/// Deletes the session if it last changed when it is said to have; answers how much it held.
+pub(super) fn delete_unchanged(transaction: &Transaction<'_>, session: &SessionInfo) -> Result<Option<u64>, Failure> {
+    let mtime_ms: Option<u64> = transaction
+        .prepare_cached("SELECT mtime_ms FROM sessions WHERE id = ?")?
+        .query_row([session.id.as_str()], |row| row.get(0))
+        .optional()?;
+    if mtime_ms != Some(session.mtime_ms) {
+        return Ok(None);
+    }
+    let bytes = size(transaction, &session.id)?;
+    delete(transaction, &session.id)?;
+    Ok(Some(bytes))
+}
+
+pub(super) fn truncate(
+    transaction: &Transaction<'_>,
+    session: &SessionId,
+    to_seq: u64,
+    mtime_ms: u64,
+) -> rusqlite::Result<()> {
+    let Some(row) = log(transaction, session)?.filter(|row| row.head > to_seq) else { return Ok(()) };
+    delete_after(transaction, &row, to_seq)?;
+    transaction
+        .prepare_cached("UPDATE sessions SET head = ?, cuts = cuts + 1, mtime_ms = ? WHERE key = ?")?
+        .execute(params![to_seq, mtime_ms, row.key])?;
+    Ok(())
+}
+
+fn delete_after(transaction: &Transaction<'_>, row: &LogRow, seq: u64) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("DELETE FROM events WHERE key > ? AND key <= ?")?
+        .execute([event_key(row.key, seq), event_key(row.key, u64::MAX)])?;
+    Ok(())
+}
+
+pub(super) fn put_archive(
+    transaction: &Transaction<'_>,
+    session: &SessionId,
+    archive: &ArchiveId,
+    text: &str,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO archives (session, id, content) VALUES (?1, ?2, ?3)
+             ON CONFLICT (session, id) DO UPDATE SET content = ?3",
+        )?
+        .execute(params![session.as_str(), archive.as_str(), text.as_bytes()])?;
+    Ok(())
+}
+
+/// Reads a piece of the text by its place in the database, not all of it.
+pub(super) fn read_archive(
+    transaction: &Transaction<'_>,
+    session: &SessionId,
+    archive: &ArchiveId,
+    offset: u64,
+    max_bytes: usize,
+) -> Result<Option<ArchivePage>, Failure> {
+    let key: Option<i64> = transaction
+        .prepare_cached("SELECT key FROM archives WHERE session = ? AND id = ?")?
+        .query_row([session.as_str(), archive.as_str()], |row| row.get(0))
+        .optional()?;
+    let Some(key) = key else { return Ok(None) };
+    let blob = transaction.blob_open("main", "archives", "content", key, true)?;
+    let total_bytes = blob.len() as u64;
+    let offset = offset.min(total_bytes);
+    let window_offset = offset.saturating_sub(CHARACTER_MARGIN_BYTES);
+    let wanted = (max_bytes as u64).saturating_add(offset - window_offset + CHARACTER_MARGIN_BYTES);
+    let mut window = vec![0; usize::try_from(wanted.min(total_bytes - window_offset)).unwrap_or(usize::MAX)];
+    blob.read_at_exact(&mut window, usize::try_from(window_offset).unwrap_or(usize::MAX))?;
+    let page = whole_characters(&window, window_offset, offset, max_bytes);
+    let (text, offset) = page.ok_or_else(|| StoreError::Io {
+        what: format!("cannot read archive {archive} of session {session}"),
+        why: "it is not UTF-8: it was damaged".to_string(),
+    })?;
+    Ok(Some(ArchivePage { text, offset, total_bytes }))
+}
+
+/// An id as it was stored; one that could not have been stored is damage.
+fn id(value: ValueRef<'_>) -> Result<SessionId, Failure> {
+    let text = value.as_str().map_err(|error| Failure::Sqlite(error.into()))?;
+    Ok(SessionId::new(text)?)
+}
