@@ -12,14 +12,20 @@ declare class PolicyHandle {
   private readonly policy: never;
 }
 
+/** A store of sessions: nobody looks inside. */
+declare class StoreHandle {
+  private constructor();
+  private readonly store: never;
+}
+
 /** What JS holds of the way by which families ask for a turn. */
 declare class Waker {
   private constructor();
   private readonly wakes: never;
 }
 
-/** Called with the number of a family. */
-type WakeFunction = (family: number) => void;
+/** Called with the number of a family or of a store. */
+type WakeFunction = (owner: number) => void;
 
 /** JSON text. */
 type Text = string;
@@ -112,6 +118,18 @@ export declare function policyReadsInput(policy: ExternalObject<PolicyHandle>, t
 
 /** The text with secrets masked. */
 export declare function redactText(text: string): Text
+
+/** Makes a store; `number` is what its wakes carry. Touches no disk yet. */
+export declare function storeNew(options: string, number: number, waker: ExternalObject<Waker>): ExternalObject<StoreHandle>
+
+/** Lets go of a reading that was left, or of a session that is no longer in use. */
+export declare function storeRelease(handle: ExternalObject<StoreHandle>, number: number): void
+
+/** Starts an operation, given as JSON text. `storeTake` tells what came of it, after a wake. */
+export declare function storeStart(handle: ExternalObject<StoreHandle>, number: number, operation: string, events?: string | undefined | null): void
+
+/** What came of operations since the last call: JSON text of `({ op, ok } | { op, error })[]`. */
+export declare function storeTake(handle: ExternalObject<StoreHandle>): string
 
 /** Compiles what redaction needs on another thread, and returns at once. */
 export declare function warmUpRedaction(): void

@@ -10,6 +10,7 @@ export { fakeProvider } from "./lib/models/fake.js";
 export { assertWellFormed } from "./lib/well-formed.js";
 export { checkpointerConformance } from "./lib/sessions/conformance.js";
 export { foldEvents } from "./lib/sessions/fold.js";
+export { fileCheckpointer, sqliteCheckpointer } from "./lib/sessions/native.js";
 export { memoryCheckpointer } from "./lib/sessions/memory.js";
 export { resolveProjectPaths } from "./lib/sessions/project-paths.js";
 export { estimateTokens } from "./lib/tokens.js";
@@ -30,7 +31,6 @@ export {
   aiSdk,
   anthropic,
   DEFAULT_RESOURCE_LIMITS,
-  fileCheckpointer,
   jsonCodec,
   localOpenAI,
   nativeCodec,
@@ -39,5 +39,4 @@ export {
   providerConformance,
   reactCodec,
   sandboxRuntime,
-  sqliteCheckpointer,
 } from "./lib/unavailable.js";

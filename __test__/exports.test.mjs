@@ -28,7 +28,6 @@ const ERRORS = [
 const UNAVAILABLE = [
   "aiSdk",
   "anthropic",
-  "fileCheckpointer",
   "jsonCodec",
   "localOpenAI",
   "nativeCodec",
@@ -36,7 +35,6 @@ const UNAVAILABLE = [
   "openai",
   "reactCodec",
   "sandboxRuntime",
-  "sqliteCheckpointer",
 ];
 const UNAVAILABLE_ASYNC = ["providerConformance"];
 

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 
 import { checkConfig, checkRunOptions } from "./config.js";
-import { refuseReentrancy } from "./context.js";
+import { callbackFrame, inFrame, refuseReentrancy } from "./context.js";
 import { Conversation } from "./conversation.js";
 import { ClosedError, ConfigError } from "./errors.js";
 import { Family } from "./family.js";
@@ -18,6 +18,8 @@ import { nativePolicy } from "./policy.js";
 import { HostSandbox } from "./sandbox.js";
 import { listCheckpoints } from "./sessions/checkpoints.js";
 import { SessionLog } from "./sessions/log.js";
+import { fileCheckpointer } from "./sessions/native.js";
+import { resolveProjectPaths } from "./sessions/project-paths.js";
 import { checkSessionId } from "./sessions/session-id.js";
 import { prepareTools } from "./tools.js";
 
@@ -37,16 +39,22 @@ class LiteAgent {
   #closing = null;
   /** Where sessions are stored, or null. */
   #checkpointer;
+  #ownsCheckpointer = false;
   #mcp;
 
   constructor(checked) {
+    this.#checkpointer = checked.checkpointer ?? null;
+    if (this.#checkpointer === null && checked.sessions) {
+      this.#checkpointer = fileCheckpointer({ dir: resolveProjectPaths(checked).sessionsDir });
+      this.#ownsCheckpointer = true;
+    }
     const prepared = prepareTools(checked.tools);
     const tools = prepared.filter(({ name }) => isSelected(name, checked));
     const own = new Set(prepared.map(({ name }) => name));
     const builtin = BUILTIN_TOOLS.filter(({ name }) => !own.has(name) && isSelected(name, checked));
     const middleware = sortMiddleware(checked.use);
     const policy = checked.permission === undefined ? undefined : nativePolicy(checked.permission);
-    const options = familyOptions(checked, { tools, builtin, middleware, policy });
+    const options = familyOptions(checked, { tools, builtin, middleware, policy, stores: this.#checkpointer !== null });
     this.#family = new Family(options, policy, {
       provider: checked.model,
       request: requestTemplate(checked, tools, builtin),
@@ -56,10 +64,9 @@ class LiteAgent {
       onApproval: checked.onApproval,
       redact: checked.redact,
       sandbox: checked.sandbox === undefined ? undefined : new HostSandbox(checked.sandbox, checked.workdir),
-      forgetSession: (sessionId) => this.#sessions.delete(sessionId),
+      forgetSession: (sessionId) => this.#forget(sessionId),
       runOver: (run) => this.#forgetBlank(run),
     });
-    this.#checkpointer = checked.checkpointer ?? null;
     this.#mcp = Object.freeze({
       list: () => [],
       register: async () => notAvailable("mcp.register()"),
@@ -151,8 +158,15 @@ class LiteAgent {
     checkSessionId("deleteSession", sessionId);
     if (this.#closing !== null) throw closed();
     const work = async () => {
-      await this.#checkpointer?.delete(sessionId);
-      this.#sessions.delete(sessionId);
+      if (this.#checkpointer !== null) {
+        const frame = callbackFrame(this.#family, sessionId);
+        try {
+          await inFrame(frame, () => this.#checkpointer.delete(sessionId));
+        } finally {
+          frame.end();
+        }
+      }
+      this.#forget(sessionId);
       return true;
     };
     await this.#held(this.#family.holdSession(sessionId, { cancel: true, work }));
@@ -170,9 +184,24 @@ class LiteAgent {
 
   async close() {
     refuseReentrancy(this.#family, "close", this.#sessionId);
-    this.#closing ??= this.#family.close();
+    this.#closing ??= this.#close();
     await this.#held(this.#closing);
-    this.#sessions.clear();
+  }
+
+  async #close() {
+    await this.#family.close();
+    for (const sessionId of [...this.#sessions.keys()]) this.#forget(sessionId);
+    // Whatever the one does, the other is let go as well.
+    const [sandbox, checkpointer] = await Promise.allSettled([
+      this.#family.parts.sandbox?.dispose(),
+      this.#ownsCheckpointer ? this.#checkpointer.close() : undefined,
+    ]);
+    for (const { status, reason } of [sandbox, checkpointer]) if (status === "rejected") throw reason;
+  }
+
+  #forget(sessionId) {
+    this.#sessions.get(sessionId)?.log?.release();
+    this.#sessions.delete(sessionId);
   }
 
   static {
@@ -225,7 +254,7 @@ class LiteAgent {
   #forgetBlank({ sessionId, conversation }) {
     if (conversation.messages.length > 0) return;
     for (const run of this.#family.runs.values()) if (run.conversation === conversation) return;
-    this.#sessions.delete(sessionId);
+    this.#forget(sessionId);
   }
 
   async #held(promise) {
@@ -256,12 +285,12 @@ function notAvailable(what) {
   throw new ConfigError(`${what} is not available yet`);
 }
 
-function familyOptions(checked, { tools, builtin, middleware, policy }) {
+function familyOptions(checked, { tools, builtin, middleware, policy, stores }) {
   return {
     workdir: checked.workdir,
     builtinTools: builtin.map(({ name }) => name),
     denySymlinks: checked.fileTools.symlinks === "deny",
-    stores: checked.checkpointer !== undefined,
+    stores,
     recovers: checked.crashRecovery === "safe",
     audits: checked.permissionAudit,
     hostPolicy: checked.permission !== undefined && policy === undefined,

@@ -8,19 +8,12 @@ import { perform } from "./effects.js";
 import { AbortError, AgentError, errorFromData } from "./errors.js";
 import { native } from "./native.js";
 import { describeThrown } from "./thrown.js";
+import { activate, deactivate, nextNumber, waker } from "./wakes.js";
 
-/** Families that have something going on, by number: nothing else is reached by a wake. */
-const active = new Map();
-let lastNumber = 0;
 let redactionIsWarm = false;
 
 /** The queue lets go of effects that were performed, once so many of them are the greater part of it. */
 const DONE_EFFECTS_KEPT = 64;
-
-// At module load, so that wakes come in no caller's async context.
-const waker = native.createWaker((number) => {
-  active.get(number)?.poll();
-});
 
 /** @returns the error class that the data of a native error stands for */
 function asPublicError(error) {
@@ -35,8 +28,7 @@ export class Family {
    * @throws {ConfigError} when a tool's schema cannot be used
    */
   constructor(options, policy, parts) {
-    lastNumber += 1;
-    this.number = lastNumber;
+    this.number = nextNumber();
     this.parts = parts;
     this.runs = new Map();
     this.handlers = new Map();
@@ -69,7 +61,7 @@ export class Family {
   start(run, options) {
     if (this.failure !== null) throw this.failure;
     this.runs.set(run.key, run);
-    active.set(this.number, this);
+    activate(this.number, this);
     let effects;
     try {
       effects = native.familyStart(this.handle, JSON.stringify(options));
@@ -86,7 +78,7 @@ export class Family {
   }
 
   #rest() {
-    if (this.runs.size === 0 && this.operations.size === 0) active.delete(this.number);
+    if (this.runs.size === 0 && this.operations.size === 0) deactivate(this.number);
   }
 
   poll() {
@@ -225,7 +217,7 @@ export class Family {
       this.lastOperation += 1;
       const operation = this.lastOperation;
       this.operations.set(operation, resolve);
-      active.set(this.number, this);
+      activate(this.number, this);
       let effects;
       try {
         effects = begin(operation);
@@ -330,6 +322,6 @@ export class Family {
     for (const resolve of this.operations.values()) resolve();
     this.operations.clear();
     this.handlers.clear();
-    active.delete(this.number);
+    deactivate(this.number);
   }
 }

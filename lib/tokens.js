@@ -9,9 +9,11 @@ const TOKENS_PER_MESSAGE = 4;
 const TOKENS_PER_BLOCK = 3;
 /** A picture of the usual size. Its base64 says nothing of what it costs. */
 const TOKENS_PER_IMAGE = 1_600;
-/** Of longer text so much is looked at, in equal parts of it, and the rest taken to be alike. */
-const LOOKED_AT = 4_096;
-const PARTS = 16;
+/** Text is looked at in parts; of each so much, and the rest of it is taken to be alike. */
+const PART = 1_024;
+const LOOKED_AT_OF_PART = 64;
+/** The last character that is counted like a Latin letter. */
+const LAST_LATIN = 0x24f;
 
 /** Longest prefixes first. Windows in tokens, as the vendors give them. */
 const WINDOWS = [
@@ -109,19 +111,16 @@ export function textTokens(text) {
   if (typeof text !== "string" || text === "") return 0;
   const { length } = text;
   let wide = 0;
-  if (length <= LOOKED_AT) {
-    wide = countWide(text, 0, length);
-  } else {
-    const part = LOOKED_AT / PARTS;
-    const step = Math.floor(length / PARTS);
-    for (let index = 0; index < PARTS; index += 1) wide += countWide(text, index * step, index * step + part);
-    wide *= length / LOOKED_AT;
+  for (let start = 0; start < length; start += PART) {
+    const part = Math.min(PART, length - start);
+    const looked = Math.min(part, LOOKED_AT_OF_PART);
+    wide += (countWide(text, start, start + looked) * part) / looked;
   }
   return Math.ceil((length - wide) / LETTERS_PER_TOKEN + wide * TOKENS_PER_WIDE_CHARACTER);
 }
 
 function countWide(text, start, end) {
   let wide = 0;
-  for (let index = start; index < end; index += 1) if (text.charCodeAt(index) > 0x24f) wide += 1;
+  for (let index = start; index < end; index += 1) if (text.charCodeAt(index) > LAST_LATIN) wide += 1;
   return wide;
 }

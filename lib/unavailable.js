@@ -45,6 +45,3 @@ export const DEFAULT_RESOURCE_LIMITS = Object.freeze({
   memoryBytes: 2 * 1024 * 1024 * 1024,
   maxProcesses: 128,
 });
-
-export const fileCheckpointer = unavailable("fileCheckpointer");
-export const sqliteCheckpointer = unavailable("sqliteCheckpointer");

@@ -12,14 +12,20 @@ declare class PolicyHandle {
   private readonly policy: never;
 }
 
+/** A store of sessions: nobody looks inside. */
+declare class StoreHandle {
+  private constructor();
+  private readonly store: never;
+}
+
 /** What JS holds of the way by which families ask for a turn. */
 declare class Waker {
   private constructor();
   private readonly wakes: never;
 }
 
-/** Called with the number of a family. */
-type WakeFunction = (family: number) => void;
+/** Called with the number of a family or of a store. */
+type WakeFunction = (owner: number) => void;
 
 /** JSON text. */
 type Text = string;

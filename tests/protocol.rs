@@ -21,7 +21,7 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
         Effect::WrapTool { id, run, call },
         Effect::WrapNext { run, wrap: id, index: 1, result: call },
         Effect::AskedCall { run, key: id, call, path: "a" },
-        Effect::Load { id, run },
+        Effect::Load { id, run, recover: true },
         Effect::Record { id, run, events: &[] },
         Effect::ForgetSession { session: "a" },
         Effect::KeepCall {

@@ -26,7 +26,6 @@ const OPTIONS = {
   onAskUser: { request: async () => ({}) },
   sandbox: { id: "s", wrap: (command) => command },
   bash: { timeoutMs: 5 },
-  sessions: true,
   cleanup: true,
   context: { windowTokens: 1_000 },
   compactor: { maybeCompact: async (messages) => ({ messages }) },
@@ -91,7 +90,6 @@ test("what returns a promise rejects, it does not throw", async (t) => {
   const agent = agentFor(t);
   for (const attempt of [
     () => agent.restore("s", 0),
-    () => agent.listCheckpoints("s"),
     () => agent.mcp.register("one", { command: "true" }),
     () => agent.mcp.unregister("one"),
   ]) {
@@ -126,8 +124,6 @@ const FUNCTIONS = {
   reactCodec: [],
   sandboxRuntime: [],
   noopSandbox: [],
-  fileCheckpointer: [{ dir: "x" }],
-  sqliteCheckpointer: [{ file: "x" }],
 };
 for (const [name, given] of Object.entries(FUNCTIONS)) {
   test(`${name}() is not available yet, and says so by name`, () => {

@@ -1,5 +1,7 @@
 // The places that a session can be taken back to: one before each user prompt. Reads a checkpointer and nothing else.
+import { AgentError } from "../errors.js";
 import { isOverdue, yieldToEventLoop } from "../fairness.js";
+import { eventProblem } from "./fold.js";
 
 /**
  * @param {object} checkpointer
@@ -8,7 +10,14 @@ import { isOverdue, yieldToEventLoop } from "../fairness.js";
  */
 export async function listCheckpoints(checkpointer, sessionId) {
   const checkpoints = [];
-  for await (const { seq, ts, event } of checkpointer.read(sessionId)) {
+  let head = 0;
+  for await (const stored of checkpointer.read(sessionId)) {
+    const { seq, ts, event } = stored ?? {};
+    head += 1;
+    const problem = seq === head ? eventProblem(event) : `has the number ${String(seq)} in the store`;
+    if (problem !== null) {
+      throw new AgentError(`session ${sessionId}: event ${head} of its log ${problem}`, { code: "session_damaged" });
+    }
     if (event.type === "user" && !isResults(event.message)) {
       checkpoints.push({ seq: seq - 1, prompt: promptOf(event.message), ts });
     }

@@ -1,9 +1,12 @@
 // The conversation that a session's events add up to. Knows nothing of where events are stored.
 
+const ROLES = new Set(["system", "user", "assistant", "tool"]);
+const NO_CALLS = Object.freeze([]);
+
 /**
  * @param {Iterable<object>} events SessionEvents, oldest first; they are not changed
- * @returns {object[]} the messages, oldest first: successive tool results joined into one message of the role `user`, and
- *   a summary in place of all before it
+ * @returns {object[]} the messages, oldest first. The results of an assistant message's calls follow it as one message of the
+ *   role `user`, in the order of the calls, whatever order they were stored in; a summary stands in place of all before it
  * @throws {TypeError} for what is no event
  */
 export function foldEvents(events) {
@@ -11,53 +14,150 @@ export function foldEvents(events) {
     throw new TypeError("foldEvents: events must be an array of session events");
   }
   const fold = new Fold();
-  for (const event of events) fold.add(event);
+  let index = 0;
+  for (const event of events) {
+    const problem = eventProblem(event);
+    if (problem !== null) throw new TypeError(`foldEvents: events[${index}] ${problem}`);
+    fold.add(event);
+    index += 1;
+  }
   return fold.messages();
 }
 
-/** Folds one event after another. */
-export class Fold {
-  #messages = [];
-  /** Result blocks that stand at the end and may be joined by more. */
-  #results = null;
-
-  add(event) {
-    switch (event?.type) {
-      case "user":
-      case "assistant":
-        this.#endResults();
-        this.#messages.push(event.message);
-        break;
-      case "tool_result":
-        this.#results ??= [];
-        this.#results.push(event.result);
-        break;
-      case "summary":
-        this.#results = null;
-        this.#messages = [...event.messages];
-        break;
-      case "tool_started":
-      case "file_snapshot":
-      case "permission_decision":
-        break;
-      default:
-        throw new TypeError(`foldEvents: ${describe(event)} is no session event`);
-    }
-  }
-
-  messages() {
-    this.#endResults();
-    return this.#messages;
-  }
-
-  #endResults() {
-    if (this.#results === null) return;
-    this.#messages.push({ role: "user", content: this.#results });
-    this.#results = null;
+/** One message, and the results of the calls that it made. */
+class Entry {
+  constructor(message) {
+    this.message = message;
+    this.calls = callsOf(message);
+    /** By id of the call. */
+    this.results = null;
   }
 }
 
-function describe(event) {
-  if (typeof event !== "object" || event === null) return event === null ? "null" : typeof event;
-  return `an object of the type ${JSON.stringify(event.type)}`;
+/** Folds one valid event after another. */
+export class Fold {
+  #entries = [];
+  /** The entry whose call has that id, of the latest if several have it. */
+  #byCall = new Map();
+  /** Turn of the latest event that has one. */
+  #turn = 0;
+
+  add(event) {
+    if (Number.isInteger(event.turn)) this.#turn = event.turn;
+    switch (event.type) {
+      case "user":
+      case "assistant":
+        this.#push(event.message);
+        break;
+      case "tool_result":
+        this.#addResult(event.result);
+        break;
+      case "summary":
+        this.#entries = [];
+        this.#byCall.clear();
+        for (const message of event.messages) this.#push(message);
+        break;
+      default:
+        break;
+    }
+  }
+
+  #push(message) {
+    const entry = new Entry(message);
+    this.#entries.push(entry);
+    for (const { id } of entry.calls) this.#byCall.set(id, entry);
+    // Results that a host gave as part of a conversation.
+    if (message.role !== "assistant" && Array.isArray(message.content)) {
+      for (const { type, id } of message.content) if (type === "tool_result") this.#byCall.delete(id);
+    }
+  }
+
+  #addResult(result) {
+    let entry = this.#byCall.get(result.id);
+    if (entry === undefined || entry.results?.has(result.id)) {
+      // Of a call that nobody made: it stands where it was stored.
+      const last = this.#entries.at(-1);
+      if (last !== undefined && last.message === null) entry = last;
+      else this.#entries.push((entry = { message: null, calls: NO_CALLS, results: null }));
+    }
+    entry.results ??= new Map();
+    entry.results.set(result.id, result);
+  }
+
+  messages() {
+    const messages = [];
+    for (const { message, calls, results } of this.#entries) {
+      if (message !== null) messages.push(message);
+      if (results === null) continue;
+      const ordered = [];
+      for (const { id } of calls) if (results.has(id)) ordered.push(results.get(id));
+      if (calls.length === 0) ordered.push(...results.values());
+      messages.push({ role: "user", content: ordered });
+    }
+    return messages;
+  }
+
+  /** @returns {{ id: string, name: string, turn: number }[]} the calls that have no result */
+  dangling() {
+    const dangling = [];
+    const turn = Math.max(this.#turn, 1);
+    for (const { calls, results } of this.#entries) {
+      for (const { id, name } of calls) {
+        if (!results?.has(id) && this.#byCall.has(id)) dangling.push({ id, name, turn });
+      }
+    }
+    return dangling;
+  }
+}
+
+function callsOf({ role, content }) {
+  if (role !== "assistant" || typeof content === "string") return NO_CALLS;
+  const calls = content.filter(({ type }) => type === "tool_call");
+  return calls.length === 0 ? NO_CALLS : calls;
+}
+
+/** @returns {string | null} why a value is no event of a session: a phrase that follows its name */
+export function eventProblem(event) {
+  if (typeof event !== "object" || event === null)
+    return `is ${event === null ? "null" : typeof event}, not a session event`;
+  switch (event.type) {
+    case "user":
+    case "assistant":
+      return messageProblem(event.message);
+    case "tool_result":
+      if (typeof event.result?.id !== "string") return "has no result with an id";
+      return event.result.content === undefined ? "has a result without content" : null;
+    case "summary":
+      return summaryProblem(event.messages);
+    case "tool_started":
+    case "file_snapshot":
+    case "permission_decision":
+      return null;
+    default:
+      return `has the type ${JSON.stringify(event.type)}, which no session event has`;
+  }
+}
+
+function messageProblem(message) {
+  if (!ROLES.has(message?.role)) return "has no message of a known role";
+  const { content } = message;
+  if (typeof content === "string") return null;
+  if (!Array.isArray(content)) return "has a message without content";
+  for (const block of content) {
+    if (typeof block?.type !== "string") return "has a message with something that is no block";
+    if (block.type === "text" && typeof block.text !== "string") return "has a text block without text";
+    if ((block.type === "tool_call" || block.type === "tool_result") && typeof block.id !== "string") {
+      return `has a ${block.type} without an id`;
+    }
+  }
+  return null;
+}
+
+function summaryProblem(messages) {
+  if (!Array.isArray(messages)) return "is a summary without messages";
+  for (const message of messages) {
+    const problem = messageProblem(message);
+    if (problem !== null) return problem;
+  }
+  return null;
 }

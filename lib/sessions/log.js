@@ -3,19 +3,24 @@
 import { AgentError } from "../errors.js";
 import { isOverdue, yieldToEventLoop } from "../fairness.js";
 import { freezeDeep } from "../frozen.js";
-import { Fold } from "./fold.js";
+import { Fold, eventProblem } from "./fold.js";
+import { OWN } from "./own.js";
 
 /** How many events go by between two looks at the clock. */
 const EVENTS_PER_LOOK = 64;
-const ROLES = new Set(["system", "user", "assistant", "tool"]);
+/** How long a reading waits for an append that was given up. */
+const ABANDONED_WAIT_MS = 1_000;
+/** The result of a call that a process took with it. */
+const LOST = "Error: interrupted: the process ended before this call had a result";
 
 export class SessionLog {
   #checkpointer;
   #sessionId;
   #head = 0;
-  /** Events that wait for the append before them: `{ events, resolve, reject }`. */
-  #waiting = [];
-  #isWriting = false;
+  /** What writes; a new one after each reading, so that an append that never ends holds up nothing but its own. */
+  #writer = new Writer();
+  /** Ends the hold on a session of a built-in checkpointer. */
+  #release = null;
 
   constructor(checkpointer, sessionId) {
     this.#checkpointer = checkpointer;
@@ -24,122 +29,116 @@ export class SessionLog {
 
   /**
    * Reads the whole log.
-   * @returns {Promise<{ messages: object[], dangling: { id: string, name: string, turn: number }[] }>} frozen messages;
-   *   the calls of the last assistant message that have no result
+   * @param {{ recover: boolean }} options whether calls that have no result get a failed one, here and in the log
+   * @returns {Promise<{ messages: object[], recovered: { id: string, name: string, turn: number }[], repairs: string[] }>}
+   *   frozen messages; the calls that got a result; what was cut off a damaged log
    * @throws what the checkpointer throws; {AgentError} for an event that is none, by its number
    */
-  async load() {
+  async load({ recover }) {
+    await this.#writer.abandon();
+    this.#writer = new Writer();
     const fold = new Fold();
-    const calls = new CallLedger();
+    const repairs = [];
     let head = 0;
-    for await (const stored of this.#checkpointer.read(this.#sessionId)) {
-      head = this.#check(stored, head);
-      const event = freezeDeep(stored.event);
-      fold.add(event);
-      calls.add(event);
-      if (head % EVENTS_PER_LOOK === 0 && isOverdue()) await yieldToEventLoop();
+    const take = (stored) => {
+      this.#check(stored, head);
+      head += 1;
+      fold.add(freezeDeep(stored.event));
+    };
+    const own = this.#checkpointer[OWN];
+    if (own === undefined) {
+      for await (const stored of this.#checkpointer.read(this.#sessionId)) {
+        take(stored);
+        if (head % EVENTS_PER_LOOK === 0 && isOverdue()) await yieldToEventLoop();
+      }
+    } else {
+      this.#release ??= await own.hold(this.#sessionId);
+      for await (const batch of own.batches(this.#sessionId, 0)) {
+        batch.events.forEach(take);
+        repairs.push(...batch.repairs);
+      }
     }
     this.#head = head;
-    return { messages: fold.messages().map((message) => Object.freeze(message)), dangling: calls.dangling() };
+    const recovered = recover ? fold.dangling() : [];
+    if (recovered.length > 0) {
+      const events = recovered.map(({ id, turn }) =>
+        freezeDeep({ type: "tool_result", result: { type: "tool_result", id, content: LOST, isError: true }, turn }),
+      );
+      await this.append(events);
+      for (const event of events) fold.add(event);
+    }
+    return { messages: fold.messages().map((message) => freezeDeep(message)), recovered, repairs };
   }
 
   #check(stored, head) {
-    const seq = stored?.seq;
     const where = `session ${this.#sessionId}: event ${head + 1} of its log`;
-    if (seq !== head + 1) throw new AgentError(`${where} has the number ${String(seq)}`, { code: "session_damaged" });
-    const { type, message, messages, result } = stored.event ?? {};
     const problem =
-      type === "user" || type === "assistant"
-        ? messageProblem(message)
-        : type === "summary"
-          ? summaryProblem(messages)
-          : type === "tool_result" && typeof result?.id !== "string"
-            ? "has no result"
-            : null;
+      stored?.seq === head + 1 ? eventProblem(stored.event) : `has the number ${String(stored?.seq)} in the store`;
     if (problem !== null) throw new AgentError(`${where} ${problem}`, { code: "session_damaged" });
-    return seq;
   }
 
-  /** @returns {Promise<void>} resolves when the events are durable */
+  /** The session is no longer in use here: it may be cleaned up. */
+  release() {
+    this.#release?.();
+    this.#release = null;
+  }
+
+  /**
+   * @param {readonly object[]} events frozen
+   * @returns {Promise<void>} resolves when they are durable
+   */
   append(events) {
+    return this.#writer.add(events, async (all) => {
+      const expected = this.#head + all.length;
+      // A list of its own: what a store does to it is not seen here.
+      const head = await this.#checkpointer.append(this.#sessionId, [...all], this.#head);
+      if (head !== expected) {
+        throw new AgentError(
+          `session ${this.#sessionId}: the checkpointer's append() resolved to ${String(head)}, not to the new head ${expected}`,
+          { code: "session_damaged" },
+        );
+      }
+      this.#head = head;
+    });
+  }
+}
+
+/** Appends one after another; what comes up during one goes along with the next. */
+class Writer {
+  #waiting = [];
+  #writing = null;
+
+  add(events, write) {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ events, resolve, reject });
-      if (!this.#isWriting) this.#write();
+      this.#writing ??= this.#run(write);
     });
   }
 
-  async #write() {
-    this.#isWriting = true;
+  async #run(write) {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
       this.#waiting = [];
-      const events = batch.length === 1 ? batch[0].events : batch.flatMap((each) => each.events);
       try {
-        const head = await this.#checkpointer.append(this.#sessionId, events, this.#head);
-        this.#head = expectHead(head, this.#head + events.length, this.#sessionId);
+        await write(batch.length === 1 ? batch[0].events : batch.flatMap(({ events }) => events));
         for (const { resolve } of batch) resolve();
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }
     }
-    this.#isWriting = false;
-  }
-}
-
-/** The calls of the last assistant message, and which of them have a result. */
-class CallLedger {
-  #open = new Map();
-  #turn = 0;
-
-  add({ type, message, messages, result, turn }) {
-    if (Number.isInteger(turn)) this.#turn = turn;
-    if (type === "assistant") this.#take(message);
-    else if (type === "tool_result") this.#open.delete(result.id);
-    else if (type === "user") this.#open.clear();
-    else if (type === "summary") {
-      this.#open.clear();
-      const last = messages.at(-1);
-      if (last?.role === "assistant") this.#take(last);
-    }
+    this.#writing = null;
   }
 
-  #take({ content }) {
-    this.#open.clear();
-    if (typeof content === "string") return;
-    for (const { type, id, name } of content) if (type === "tool_call") this.#open.set(id, name);
+  /** Nobody waits for what is being written any more. Resolves when it is over, or after a while. */
+  async abandon() {
+    if (this.#writing === null) return;
+    for (const { reject } of this.#waiting) reject(new AgentError("the append was given up"));
+    this.#waiting = [];
+    let timer;
+    const patience = new Promise((resolve) => {
+      timer = setTimeout(resolve, ABANDONED_WAIT_MS);
+    });
+    await Promise.race([this.#writing, patience]);
+    clearTimeout(timer);
   }
-
-  dangling() {
-    return [...this.#open].map(([id, name]) => ({ id, name, turn: Math.max(this.#turn, 1) }));
-  }
-}
-
-function messageProblem(message) {
-  if (!ROLES.has(message?.role)) return "has no message of a known role";
-  const { content } = message;
-  if (typeof content === "string") return null;
-  if (!Array.isArray(content)) return "has a message without content";
-  return content.every((block) => typeof block?.type === "string")
-    ? null
-    : "has a message with something that is no block";
-}
-
-function summaryProblem(messages) {
-  if (!Array.isArray(messages)) return "is a summary without messages";
-  for (const message of messages) {
-    const problem = messageProblem(message);
-    if (problem !== null) return problem;
-  }
-  return null;
-}
-
-/** A store that says something else has lost or gained events. */
-function expectHead(head, expected, sessionId) {
-  if (head === expected) return head;
-  throw new AgentError(
-    `session ${sessionId}: the checkpointer's append() resolved to ${String(head)}, not to its new head ${expected}`,
-    {
-      code: "session_damaged",
-    },
-  );
 }

@@ -3,18 +3,18 @@ import { callbackFrame } from "../context.js";
 import { callHost } from "../host-call.js";
 
 /** Reads the session's log into its conversation. */
-export function performLoad(family, run, { id }) {
+export function performLoad(family, run, { id, recover }) {
   const { conversation } = run;
   ask(family, run, id, async () => {
-    const { messages, dangling } = await conversation.log.load();
+    const { messages, recovered, repairs } = await conversation.log.load({ recover });
     const lastIsAssistant = conversation.restore(messages);
-    return JSON.stringify({ messages: messages.length, lastIsAssistant, dangling });
+    return JSON.stringify({ messages: messages.length, lastIsAssistant, recovered, repairs });
   });
 }
 
 /** Writes events into the session's log. */
 export function performRecord(family, run, { id, events }) {
-  const stored = events.map((event) => asEvent(run, event));
+  const stored = events.map((event) => Object.freeze(asEvent(run, event)));
   ask(family, run, id, async () => {
     await run.conversation.log.append(stored);
     return "";
@@ -44,6 +44,7 @@ function asEvent(run, { type, ...told }) {
       const { id, content, isError } = run.values.get(told.key);
       const result = { type: "tool_result", id, content };
       if (isError) result.isError = true;
+      Object.freeze(result);
       return { type, result, turn: told.turn };
     }
     case "permission_decision":

@@ -4,26 +4,25 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::run::{Run, Stopped};
 use crate::error::CoreError;
-use crate::event::Event;
-use crate::host::{Answer, Effect, MadeCall, Recorded};
+use crate::event::{Event, Level};
+use crate::host::{Answer, Effect, Recorded};
+use crate::session::Session;
 
-/// How long a cancelled run waits for a store to say that something was written.
-const CANCELLED_WAIT: Duration = Duration::from_secs(1);
-/// The result of a call that a process took with it.
-const LOST: &str = "Error: interrupted: the process ended before this call had a result";
-
+/// How long a run that was stopped waits for a store to say that something was written.
+const STOPPED_WAIT: Duration = Duration::from_secs(1);
 /// What the host says of a session that it has read.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Loaded {
     messages: usize,
     last_is_assistant: Option<bool>,
-    /// Calls without a result, which are the last of the conversation, in order.
-    dangling: Vec<DanglingCall>,
+    /// Calls without a result, which got a failed one.
+    recovered: Vec<DanglingCall>,
+    /// What was cut off a damaged log.
+    repairs: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -43,56 +42,61 @@ impl Run {
         }
         let call = self.family.host.call(|id| Effect::Record { id, run: self.key, events });
         let key = call.id();
+        // Until it is answered, and for good if it is given up or fails, what the log holds is not known.
+        let unknown = LogUnknown { session: &self.session, known: false };
         let patience = async {
-            self.handle.cancel.cancelled().await;
-            tokio::time::sleep(CANCELLED_WAIT).await;
+            self.stop.cancelled().await;
+            tokio::time::sleep(STOPPED_WAIT).await;
         };
-        let answered = tokio::select! {
+        tokio::select! {
             biased;
-            Answer { outcome, .. } = call => outcome.map(|_nothing| ()).map_err(|error| Stopped::thrown(key, error)),
+            Answer { outcome, .. } = call => {
+                outcome.map_err(|error| Stopped::thrown(key, error))?;
+                unknown.known();
+                Ok(())
+            }
             () = patience => Err(Stopped::Cancelled),
-        };
-        if answered.is_err() {
-            // What the log holds is no longer known.
-            self.session.loaded.set(false);
         }
-        answered
     }
 
-    /// Takes up what the session's log holds, once; calls that have no result get a failed one.
+    /// Takes up what the session's log holds, once. Calls that have no result get a failed one there.
     pub(super) async fn load_session(&self) -> Result<(), Stopped> {
         if self.session.loaded.get() {
             return Ok(());
         }
-        let call = self.family.host.call(|id| Effect::Load { id, run: self.key });
+        let call =
+            self.family.host.call(|id| Effect::Load { id, run: self.key, recover: self.family.options.recovers });
         let json = self.answered(call).await?;
         let loaded: Loaded = serde_json::from_str(&json)
             .map_err(|error| CoreError::Internal(format!("a session that was read: {error}")))?;
         self.session.conversation.borrow_mut().restore(loaded.messages, loaded.last_is_assistant);
         self.session.loaded.set(true);
-        if !loaded.dangling.is_empty() && self.family.options.recovers {
-            self.recover(&loaded.dangling).await?;
+        for repair in &loaded.repairs {
+            self.family.diagnose(self.key, Level::Warning, "session_repaired", repair, None);
+        }
+        for DanglingCall { id, name, turn } in &loaded.recovered {
+            self.tell(Event::ToolRecovered { id, name, turn: *turn });
         }
         Ok(())
     }
+}
 
-    async fn recover(&self, dangling: &[DanglingCall]) -> Result<(), Stopped> {
-        let mut keys = Vec::with_capacity(dangling.len());
-        let mut events = Vec::with_capacity(dangling.len());
-        for call in dangling {
-            let kept = self.family.host.reserve(1);
-            let made = MadeCall { id: &call.id, name: &call.name, input: &Value::Null };
-            self.family.host.emit(&Effect::KeepCall { run: self.key, key: kept, call: made });
-            let key = self.keep_result(kept, LOST, true);
-            keys.push(key);
-            events.push(Recorded::ToolResult { key, turn: call.turn });
+/// Unless what it stands for came to a good end, the session is read anew by the next run.
+struct LogUnknown<'a> {
+    session: &'a Session,
+    known: bool,
+}
+
+impl LogUnknown<'_> {
+    fn known(mut self) {
+        self.known = true;
+    }
+}
+
+impl Drop for LogUnknown<'_> {
+    fn drop(&mut self) {
+        if !self.known {
+            self.session.loaded.set(false);
         }
-        self.record(&events).await?;
-        for call in dangling {
-            self.tell(Event::ToolRecovered { id: &call.id, name: &call.name, turn: call.turn });
-        }
-        let place = self.session.conversation.borrow_mut().append_results();
-        self.family.host.emit(&Effect::AppendResults { run: self.key, keys: &keys, place });
-        Ok(())
     }
 }

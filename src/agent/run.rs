@@ -4,6 +4,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use tokio_util::sync::CancellationToken;
+
 use super::family::{Family, RunHandle};
 use super::input::StartOptions;
 use crate::error::CoreError;
@@ -65,11 +67,16 @@ pub(super) struct Run {
     pub max_total_tokens: Option<f64>,
     pub has_steering: bool,
     pub usage: Cell<Usage>,
+    /// Ends what is going on of the run: it was cancelled, or it failed beside what is going on.
+    pub stop: CancellationToken,
+    /// Why it failed beside what was going on.
+    pub failure: RefCell<Option<Failure>>,
     place: RefCell<Option<Turn>>,
 }
 
 impl Run {
     pub fn new(family: Rc<Family>, handle: Rc<RunHandle>, session: Rc<Session>, options: StartOptions) -> Run {
+        let stop = handle.cancel.child_token();
         Run {
             max_turns: options.max_turns.unwrap_or(family.options.max_turns),
             family,
@@ -80,6 +87,8 @@ impl Run {
             max_total_tokens: options.max_total_tokens,
             has_steering: options.steer,
             usage: Cell::default(),
+            stop,
+            failure: RefCell::default(),
         }
     }
 
@@ -161,7 +170,7 @@ impl Run {
             host: &self.family.host,
             run: self.key,
             subject,
-            cancel: abandon.then_some(&self.handle.cancel),
+            cancel: abandon.then_some(&self.stop),
             report: &|failure, thrown| self.family.report_hook(self.key, &failure, thrown.as_ref()),
         };
         dispatch.run(registrations).await.map_err(|_abandoned| Stopped::Cancelled)
@@ -183,9 +192,23 @@ impl Run {
     pub async fn cancellable<T>(&self, future: impl Future<Output = T>) -> Result<T, Stopped> {
         tokio::select! {
             biased;
-            () = self.handle.cancel.cancelled() => Err(Stopped::Cancelled),
+            () = self.stop.cancelled() => Err(Stopped::Cancelled),
             value = future => Ok(value),
         }
+    }
+
+    /// The run cannot go on, whatever else of it is going on.
+    pub fn fail(&self, failure: Failure) {
+        self.failure.borrow_mut().get_or_insert(failure);
+        self.stop.cancel();
+    }
+
+    /// Why the run was stopped from outside of what is going on, if it was.
+    pub fn stopped(&self) -> Option<Stopped> {
+        if let Some(failure) = self.failure.borrow_mut().take() {
+            return Some(Stopped::Failed(failure));
+        }
+        self.stop.is_cancelled().then_some(Stopped::Cancelled)
     }
 
     /// Waits while the reader is behind; fails once the run was cancelled.

@@ -26,17 +26,13 @@ pub(super) struct Ended {
 }
 
 impl Run {
-    /// Runs one call and returns the key of its result.
-    ///
-    /// # Errors
-    /// The session's log could not be written.
-    pub(super) async fn tool_call(&self, call: &ToolCall, key: CallId, turn: u32) -> Result<CallId, Stopped> {
+    /// Runs one call and returns the key of its result. If the session's log cannot be written, the run fails.
+    pub(super) async fn tool_call(&self, call: &ToolCall, key: CallId, turn: u32) -> CallId {
         if self.ready().await.is_err() {
             // It never began: it has a result, because every call must have one, and nothing else.
             let result = self.failed_result(key, INTERRUPTED);
-            self.record(&[Recorded::ToolResult { key: result, turn }]).await?;
-            self.tell(Event::ToolResult { result });
-            return Ok(result);
+            self.store_result(result, turn).await;
+            return result;
         }
         self.tell(Event::ToolCallStart { call: key, turn });
         let started = Instant::now();
@@ -47,11 +43,13 @@ impl Run {
             Ok(ended) if !ended.is_error => HookStatus::Completed,
             _ => HookStatus::Failed,
         };
-        let (ended, failure) = match ended {
-            Ok(ended) => (ended, None),
-            Err(Stopped::Cancelled) => (self.failed(key, INTERRUPTED), None),
+        let ended = match ended {
+            Ok(ended) => ended,
+            Err(Stopped::Cancelled) => self.failed(key, INTERRUPTED),
             Err(Stopped::Failed(failure)) => {
-                (self.failed(key, &format!("Error: {}", failure.thrown.message)), Some(failure))
+                let ended = self.failed(key, &format!("Error: {}", failure.thrown.message));
+                self.fail(failure);
+                ended
             }
         };
         let mut subject = HookSubject::of(HookName::ToolEnd);
@@ -63,12 +61,20 @@ impl Run {
         // End hooks are never abandoned.
         let _ = self.dispatch(subject, false).await;
         self.tell(Event::ToolCallEnd { id: &call.id, name: &call.name, turn, duration_ms, is_error: ended.is_error });
-        if let Some(failure) = failure {
-            return Err(Stopped::Failed(failure));
+        self.store_result(ended.result, turn).await;
+        ended.result
+    }
+
+    /// Stores a result, and tells of it then.
+    async fn store_result(&self, result: CallId, turn: u32) {
+        if self.failure.borrow().is_some() {
+            return;
         }
-        self.record(&[Recorded::ToolResult { key: ended.result, turn }]).await?;
-        self.tell(Event::ToolResult { result: ended.result });
-        Ok(ended.result)
+        match self.record(&[Recorded::ToolResult { key: result, turn }]).await {
+            Ok(()) => self.tell(Event::ToolResult { result }),
+            Err(Stopped::Failed(failure)) => self.fail(failure),
+            Err(Stopped::Cancelled) => {}
+        }
     }
 
     async fn begin_and_execute(&self, call: &ToolCall, key: CallId, turn: u32) -> Result<Ended, Stopped> {

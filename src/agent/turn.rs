@@ -53,7 +53,8 @@ impl Run {
             self.run_calls(&calls, message, turn).await?;
         }
         self.tell(Event::TurnEnd { turn, stop_reason: answer.stop_reason });
-        Ok(!calls.is_empty())
+        // While its message was stored, nobody looked.
+        self.stopped().map_or(Ok(!calls.is_empty()), Err)
     }
 
     async fn call_model(&self, turn: u32) -> Result<(CallId, ModelAnswer), Stopped> {
@@ -90,18 +91,18 @@ impl Run {
         for (_, key) in keyed() {
             self.tell(Event::ToolUse { call: key });
         }
-        let mut results: Vec<_> = stream::iter(keyed())
+        let mut results: Vec<(CallId, CallId)> = stream::iter(keyed())
             .map(|(call, key)| async move { (key, self.tool_call(call, key, turn).await) })
             .buffer_unordered(self.family.options.max_parallel_tools)
             .collect()
             .await;
         results.sort_unstable_by_key(|(call, _)| *call);
-        let keys = results.into_iter().map(|(_, result)| result).collect::<Result<Vec<CallId>, Stopped>>()?;
+        let keys: Vec<CallId> = results.into_iter().map(|(_, result)| result).collect();
         let place = self.session.conversation.borrow_mut().append_results();
         host.emit(&Effect::AppendResults { run: self.key, keys: &keys, place });
-        if self.handle.cancel.is_cancelled() {
+        if let Some(stopped) = self.stopped() {
             self.tell(Event::TurnEnd { turn, stop_reason: StopReason::ToolUse });
-            return Err(Stopped::Cancelled);
+            return Err(stopped);
         }
         Ok(())
     }

@@ -156,8 +156,9 @@ pub enum Effect<'a> {
     WrapNext { run: RunKey, wrap: CallId, index: u32, result: CallId },
     /// Keep, under `key`, the call kept under `call` with the path that permission sees in place of the model's.
     AskedCall { run: RunKey, key: CallId, call: CallId, path: &'a str },
-    /// Read the session's log into the conversation. Answered with how many messages there are, and what they lack.
-    Load { id: CallId, run: RunKey },
+    /// Read the session's log into the conversation; with `recover`, calls without a result get a failed one. Answered with
+    /// how many messages there are, and what was mended.
+    Load { id: CallId, run: RunKey, recover: bool },
     /// Write events into the session's log. Answered with nothing, when they are durable.
     Record { id: CallId, run: RunKey, events: &'a [Recorded<'a>] },
     /// The session is stored; what is kept of it in memory may go.

@@ -4,5 +4,6 @@
 mod family;
 mod policy;
 mod pure;
+mod store;
 mod text;
 mod waker;

@@ -1,0 +1,185 @@
+// The checkpointers that the core has: files and SQLite. Every operation runs on a thread of its own; here are the
+// promises. What is written, and how it survives, is the core's.
+import { resolve } from "node:path";
+
+import { ConfigError, errorFromData } from "../errors.js";
+import { isOverdue, yieldToEventLoop } from "../fairness.js";
+import { hold, release } from "../keep-alive.js";
+import { native } from "../native.js";
+import { activate, deactivate, nextNumber, waker } from "../wakes.js";
+import { checkEvents, checkSequence } from "./memory.js";
+import { OWN } from "./own.js";
+import { checkSessionId } from "./session-id.js";
+
+const DEFAULT_BUSY_TIMEOUT_MS = 5_000;
+const MAX_BUSY_TIMEOUT_MS = 2_147_483_647;
+
+class NativeCheckpointer {
+  #handle;
+  #number = nextNumber();
+  #lastOperation = 0;
+  /** Operations that are going on: `{ resolve, reject }` by number. */
+  #going = new Map();
+  #closed = null;
+
+  constructor(options) {
+    this.#handle = native.storeNew(JSON.stringify(options), this.#number, waker);
+  }
+
+  async append(sessionId, events, expectedHead) {
+    checkSessionId("append", sessionId);
+    checkEvents(events);
+    if (expectedHead !== undefined) checkSequence("append: expectedHead", expectedHead);
+    const lines = events.map((event) => JSON.stringify(event)).join("\n");
+    return await this.#operate({ do: "append", session: sessionId, expectedHead }, lines).over;
+  }
+
+  async *read(sessionId, options) {
+    checkSessionId("read", sessionId);
+    const sinceSeq = options?.sinceSeq ?? 0;
+    checkSequence("read: sinceSeq", sinceSeq);
+    for await (const { events } of this.#batches(sessionId, sinceSeq)) yield* events;
+  }
+
+  async head(sessionId) {
+    checkSessionId("head", sessionId);
+    return await this.#operate({ do: "head", session: sessionId }).over;
+  }
+
+  async list() {
+    return await this.#operate({ do: "list" }).over;
+  }
+
+  async delete(sessionId) {
+    checkSessionId("delete", sessionId);
+    await this.#operate({ do: "delete", session: sessionId }).over;
+  }
+
+  async truncate(sessionId, toSeq) {
+    checkSessionId("truncate", sessionId);
+    checkSequence("truncate: toSeq", toSeq);
+    await this.#operate({ do: "truncate", session: sessionId, toSeq }).over;
+  }
+
+  /** Whatever is asked afterwards is refused. Idempotent. */
+  async close() {
+    this.#closed ??= this.#operate({ do: "close" }).over;
+    await this.#closed;
+  }
+
+  get [OWN]() {
+    return {
+      batches: (sessionId, sinceSeq) => this.#batches(sessionId, sinceSeq),
+      /** Marks the session as in use: a clean-up, also of another process, leaves it alone. */
+      hold: async (sessionId) => {
+        const { number, over } = this.#operate({ do: "hold", session: sessionId });
+        await over;
+        return () => native.storeRelease(this.#handle, number);
+      },
+      cleanup: async ({ modifiedBeforeMs, maxBytes }) =>
+        await this.#operate({ do: "cleanup", modifiedBeforeMs, maxBytes }).over,
+    };
+  }
+
+  /** Yields `{ events, repairs }`. */
+  async *#batches(sessionId, sinceSeq) {
+    const { number, over } = this.#operate({ do: "read", session: sessionId, sinceSeq });
+    let going = true;
+    try {
+      for (let batch = await over; batch !== null; batch = await this.#operate({ do: "next", reader: number }).over) {
+        yield batch;
+        if (isOverdue()) await yieldToEventLoop();
+      }
+      going = false;
+    } finally {
+      if (going) native.storeRelease(this.#handle, number);
+    }
+  }
+
+  #operate(operation, events) {
+    this.#lastOperation += 1;
+    const number = this.#lastOperation;
+    const over = new Promise((settle, reject) => {
+      this.#going.set(number, { resolve: settle, reject });
+    });
+    if (this.#going.size === 1) activate(this.#number, this);
+    // Whoever asked waits for it.
+    hold();
+    native.storeStart(this.#handle, number, JSON.stringify(operation), events);
+    return { number, over };
+  }
+
+  poll() {
+    for (const { op, ok, error } of JSON.parse(native.storeTake(this.#handle))) {
+      const operation = this.#going.get(op);
+      this.#going.delete(op);
+      release();
+      if (error === undefined) operation.resolve(ok);
+      else operation.reject(asError(error));
+    }
+    if (this.#going.size === 0) deactivate(this.#number);
+  }
+}
+
+function asError(data) {
+  if (data.code === "store_refused") return new ConfigError(data.message);
+  return errorFromData(data);
+}
+
+/**
+ * One log a session, a file of JSON lines.
+ * @param {{ dir: string }} options made when the first session is written
+ * @returns {object} a Checkpointer
+ * @throws {ConfigError}
+ */
+export function fileCheckpointer(options) {
+  const { dir } = checkOptions("fileCheckpointer", options, ["dir"]);
+  return new NativeCheckpointer({ kind: "file", dir: resolve(filled("fileCheckpointer", "dir", dir)) });
+}
+
+/**
+ * All sessions in one SQLite database.
+ * @param {{ file: string, busyTimeoutMs?: number, synchronous?: "normal" | "full" }} options `:memory:` is a database of its
+ *   own. With "normal" a power cut may take the last appends; a killed process takes none. Default "full"
+ * @returns {object} a Checkpointer
+ * @throws {ConfigError}
+ */
+export function sqliteCheckpointer(options) {
+  const name = "sqliteCheckpointer";
+  const { file, busyTimeoutMs, synchronous } = checkOptions(name, options, ["file", "busyTimeoutMs", "synchronous"]);
+  filled(name, "file", file);
+  const timeout = busyTimeoutMs ?? DEFAULT_BUSY_TIMEOUT_MS;
+  if (!Number.isInteger(timeout) || timeout < 0 || timeout > MAX_BUSY_TIMEOUT_MS) {
+    throw new ConfigError(
+      `${name}: busyTimeoutMs must be an integer from 0 to ${MAX_BUSY_TIMEOUT_MS}, got ${String(timeout)}`,
+    );
+  }
+  if (synchronous !== undefined && synchronous !== "normal" && synchronous !== "full") {
+    throw new ConfigError(`${name}: synchronous must be "normal" or "full", got ${JSON.stringify(synchronous)}`);
+  }
+  return new NativeCheckpointer({
+    kind: "sqlite",
+    file: file === ":memory:" ? file : resolve(file),
+    busyTimeoutMs: timeout,
+    fullSync: synchronous !== "normal",
+  });
+}
+
+function checkOptions(name, options, known) {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new TypeError(`${name}: the options must be an object`);
+  }
+  for (const key of Object.keys(options)) {
+    if (known.includes(key)) continue;
+    const near = native.nearest(key, known);
+    throw new ConfigError(`${name}: ${key} is not an option here${near === null ? "" : `; did you mean ${near}?`}`);
+  }
+  return options;
+}
+
+function filled(name, option, value) {
+  if (typeof value === "string" && value !== "" && !value.includes("\0")) return value;
+  throw new ConfigError(
+    `${name}: ${option} must be a path, got ${typeof value === "string" ? JSON.stringify(value) : typeof value}`,
+  );
+}

@@ -1,0 +1,288 @@
+//! Stores of sessions as JS holds them. Every operation is started and runs on a thread that may block; when it is over,
+//! the store's number is woken, and JS takes what came of it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use napi::bindgen_prelude::{External, spawn_blocking};
+use napi::{Error, Result};
+use napi_derive::napi;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::text::Text;
+use super::waker::Waker;
+use crate::session::log::{EventBatch, NewEvent, SessionId};
+use crate::session::store::{
+    CleanupRequest, EventReader, FileStore, Hold, SqliteOptions, SqliteStore, Store, StoreError,
+};
+
+/// How much text one batch of a reading has: to parse it takes JS about a millisecond.
+const BATCH_BYTES: usize = 128 * 1024;
+
+/// One store.
+pub struct StoreHandle {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    options: StoreOptions,
+    /// Opened by the first operation, on a thread that may block.
+    opened: Mutex<Opened>,
+    waker: Waker,
+    number: i64,
+    /// Readings that are going on, by their number. One that is being read is not here.
+    readers: Mutex<HashMap<i64, (SessionId, Box<dyn EventReader>)>>,
+    /// Sessions that are in use, by the number of the operation that took them.
+    holds: Mutex<HashMap<i64, Box<dyn Hold>>>,
+    /// JSON text of what came of operations.
+    over: Mutex<Vec<String>>,
+}
+
+enum Opened {
+    NotYet,
+    Open(Arc<dyn Store>),
+    Closed,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+enum StoreOptions {
+    File { dir: String },
+    Sqlite { file: String, busy_timeout_ms: u32, full_sync: bool },
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "do", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+enum Operation {
+    /// The events come beside it, one a line.
+    Append {
+        session: String,
+        expected_head: Option<u64>,
+    },
+    Head {
+        session: String,
+    },
+    /// Begins a reading, which has the number of this operation.
+    Read {
+        session: String,
+        since_seq: u64,
+    },
+    /// The next batch of a reading; null at its end.
+    Next {
+        reader: i64,
+    },
+    List,
+    Delete {
+        session: String,
+    },
+    Truncate {
+        session: String,
+        to_seq: u64,
+    },
+    Hold {
+        session: String,
+    },
+    Cleanup {
+        modified_before_ms: Option<u64>,
+        max_bytes: Option<u64>,
+    },
+    Close,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes a store; `number` is what its wakes carry. Touches no disk yet.
+#[napi(catch_unwind)]
+pub fn store_new(options: String, number: i64, waker: &External<Waker>) -> Result<External<StoreHandle>> {
+    let options = serde_json::from_str(&options).map_err(|error| Error::from_reason(error.to_string()))?;
+    let waker: &Waker = waker;
+    let shared = Shared {
+        options,
+        opened: Mutex::new(Opened::NotYet),
+        waker: waker.clone(),
+        number,
+        readers: Mutex::default(),
+        holds: Mutex::default(),
+        over: Mutex::default(),
+    };
+    Ok(External::new(StoreHandle { shared: Arc::new(shared) }))
+}
+
+/// Starts an operation, given as JSON text. `storeTake` tells what came of it, after a wake.
+#[napi(catch_unwind)]
+pub fn store_start(
+    handle: &External<StoreHandle>,
+    number: i64,
+    operation: String,
+    events: Option<String>,
+) -> Result<()> {
+    let operation = serde_json::from_str(&operation).map_err(|error| Error::from_reason(error.to_string()))?;
+    let shared = handle.shared.clone();
+    spawn_blocking(move || {
+        let work = std::panic::AssertUnwindSafe(|| shared.perform(number, operation, events.as_deref()));
+        let outcome = std::panic::catch_unwind(work)
+            .unwrap_or_else(|_panic| Err(StoreError::Refused("an internal error of the session store".to_string())));
+        let told = match outcome {
+            Ok(value) => format!("{{\"op\":{number},\"ok\":{value}}}"),
+            Err(error) => json!({ "op": number, "error": error_data(&error) }).to_string(),
+        };
+        lock(&shared.over).push(told);
+        shared.waker.wake(shared.number);
+    });
+    Ok(())
+}
+
+/// What came of operations since the last call: JSON text of `({ op, ok } | { op, error })[]`.
+#[napi(catch_unwind, ts_return_type = "string")]
+pub fn store_take(handle: &External<StoreHandle>) -> Text {
+    let over = std::mem::take(&mut *lock(&handle.shared.over));
+    Text(format!("[{}]", over.join(",")).into_bytes())
+}
+
+/// Lets go of a reading that was left, or of a session that is no longer in use.
+#[napi(catch_unwind)]
+pub fn store_release(handle: &External<StoreHandle>, number: i64) {
+    let reader = lock(&handle.shared.readers).remove(&number);
+    let hold = lock(&handle.shared.holds).remove(&number);
+    // Closing a file may take its time.
+    spawn_blocking(move || drop((reader, hold)));
+}
+
+impl Shared {
+    fn store(&self) -> std::result::Result<Arc<dyn Store>, StoreError> {
+        let mut opened = lock(&self.opened);
+        match &*opened {
+            Opened::Open(store) => return Ok(store.clone()),
+            Opened::Closed => return Err(StoreError::Closed),
+            Opened::NotYet => {}
+        }
+        let store: Arc<dyn Store> = match &self.options {
+            StoreOptions::File { dir } => Arc::new(FileStore::new(dir)),
+            StoreOptions::Sqlite { file, busy_timeout_ms, full_sync } => {
+                let options = SqliteOptions {
+                    busy_timeout_ms: *busy_timeout_ms,
+                    full_sync: *full_sync,
+                    ..SqliteOptions::default()
+                };
+                Arc::new(SqliteStore::open(file, &options)?)
+            }
+        };
+        *opened = Opened::Open(store.clone());
+        Ok(store)
+    }
+
+    /// Answers JSON text.
+    fn perform(
+        &self,
+        number: i64,
+        operation: Operation,
+        events: Option<&str>,
+    ) -> std::result::Result<String, StoreError> {
+        match operation {
+            Operation::Append { session, expected_head } => {
+                let session = SessionId::new(&session)?;
+                let lines = events.unwrap_or_default();
+                let events = lines.lines().map(NewEvent::new).collect::<std::result::Result<Vec<_>, _>>()?;
+                self.store()?.append(&session, &events, expected_head).map(|head| head.to_string())
+            }
+            Operation::Head { session } => self.store()?.head(&SessionId::new(&session)?).map(|head| head.to_string()),
+            Operation::Read { session, since_seq } => {
+                let session = SessionId::new(&session)?;
+                let reader = self.store()?.reader(&session, since_seq)?;
+                self.read(number, session, reader)
+            }
+            Operation::Next { reader: number } => {
+                let Some((session, reader)) = lock(&self.readers).remove(&number) else {
+                    return Ok("null".to_string());
+                };
+                self.read(number, session, reader)
+            }
+            Operation::List => {
+                let sessions = self.store()?.list()?;
+                let listed: Vec<_> = sessions
+                    .iter()
+                    .map(|session| json!({ "id": session.id.as_str(), "mtime": session.mtime_ms }))
+                    .collect();
+                Ok(json!(listed).to_string())
+            }
+            Operation::Delete { session } => self.store()?.delete(&SessionId::new(&session)?).map(|()| null()),
+            Operation::Truncate { session, to_seq } => {
+                self.store()?.truncate(&SessionId::new(&session)?, to_seq).map(|()| null())
+            }
+            Operation::Hold { session } => {
+                let hold = self.store()?.hold(&SessionId::new(&session)?)?;
+                lock(&self.holds).insert(number, hold);
+                Ok(null())
+            }
+            Operation::Cleanup { modified_before_ms, max_bytes } => {
+                let report = self.store()?.cleanup(&CleanupRequest { modified_before_ms, max_bytes })?;
+                let failed: Vec<_> =
+                    report.failed.iter().map(|(session, error)| format!("{session}: {error}")).collect();
+                Ok(json!({ "deleted": report.deleted.len(), "freedBytes": report.freed_bytes, "failed": failed })
+                    .to_string())
+            }
+            Operation::Close => {
+                lock(&self.readers).clear();
+                lock(&self.holds).clear();
+                match std::mem::replace(&mut *lock(&self.opened), Opened::Closed) {
+                    Opened::Open(store) => store.close().map(|()| null()),
+                    Opened::NotYet | Opened::Closed => Ok(null()),
+                }
+            }
+        }
+    }
+
+    /// Reads one batch: JSON text of `{ events, repairs }`, or null at the end.
+    fn read(
+        &self,
+        number: i64,
+        session: SessionId,
+        mut reader: Box<dyn EventReader>,
+    ) -> std::result::Result<String, StoreError> {
+        let batch = reader.next_batch(BATCH_BYTES)?;
+        let store = self.store()?;
+        let repairs: Vec<_> = store.take_repairs().iter().map(|repair| repair.message()).collect();
+        let Some(batch) = batch else {
+            return Ok(if repairs.is_empty() {
+                null()
+            } else {
+                json!({ "events": [], "repairs": repairs }).to_string()
+            });
+        };
+        let text = batch_text(&batch, &session, &repairs);
+        lock(&self.readers).insert(number, (session, reader));
+        Ok(text)
+    }
+}
+
+fn null() -> String {
+    "null".to_string()
+}
+
+fn batch_text(batch: &EventBatch, session: &SessionId, repairs: &[String]) -> String {
+    let mut text = String::with_capacity(batch.bytes() + batch.len() * 120);
+    text.push_str("{\"events\":[");
+    for (index, event) in batch.iter().enumerate() {
+        if index > 0 {
+            text.push(',');
+        }
+        event.write_json(session, &mut text);
+    }
+    text.push_str("],\"repairs\":");
+    text.push_str(&json!(repairs).to_string());
+    text.push('}');
+    text
+}
+
+fn error_data(error: &StoreError) -> serde_json::Value {
+    let mut data = json!({ "code": error.code(), "message": error.to_string() });
+    if let (StoreError::Conflict { session, expected, actual }, Some(fields)) = (error, data.as_object_mut()) {
+        fields.insert("sessionId".to_string(), json!(session.as_str()));
+        fields.insert("expected".to_string(), json!(expected));
+        fields.insert("actual".to_string(), json!(actual));
+    }
+    data
+}
