@@ -2,6 +2,7 @@
 //! the order of their paths.
 
 use std::fmt::Write;
+use std::io;
 use std::ops::ControlFlow;
 
 use grep_regex::RegexMatcher;
@@ -29,12 +30,12 @@ pub(super) fn run(tools: &FileTools, input: &Value, ports: &RunPorts<'_>) -> Res
     let root = tools.open()?;
     let search = Search { matcher: &matcher, filter: filter.as_ref(), start: &path, ports };
     let is_folder = root.is_folder(&path).map_err(|failure| tools.explain(&root, &path, &failure, ports))?;
-    let (outcome, walked) = if is_folder {
-        search.folder(tools, &root)
+    let searched = if is_folder {
+        search.folder(tools, &root).map_err(|error| format!("the search could not begin: {error}"))?
     } else {
         search.file(&root).map(|outcome| (outcome, Walked::default()))
-    }
-    .map_err(|failure| tools.explain(&root, &path, &failure, ports))?;
+    };
+    let (outcome, walked) = searched.map_err(|failure| tools.explain(&root, &path, &failure, ports))?;
     if ports.cancel.is_cancelled() {
         return Err("the search was cancelled".to_string());
     }
@@ -67,7 +68,7 @@ impl Search<'_> {
         Ok(outcome)
     }
 
-    fn folder(&self, tools: &FileTools, root: &Root) -> Result<(Outcome, Walked), Failure> {
+    fn folder(&self, tools: &FileTools, root: &Root) -> io::Result<Result<(Outcome, Walked), Failure>> {
         let mut all = Outcome::new();
         let walked = in_order(
             |feed| {
@@ -88,7 +89,7 @@ impl Search<'_> {
                 }
             },
         )?;
-        Ok((all, walked))
+        Ok(walked.map(|walked| (all, walked)))
     }
 
     fn group(&self, file_search: &mut FileSearch<'_>, group: &[FileBatch]) -> Outcome {

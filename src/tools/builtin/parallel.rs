@@ -1,6 +1,7 @@
 //! Has batches worked on by several threads, and takes their results in the order of the batches. Knows nothing of files.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::io;
 use std::num::NonZero;
 use std::ops::ControlFlow;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -59,19 +60,22 @@ impl<B, R> Feed<'_, B, R> {
 
 /// Runs `produce` and `work` on threads of their own and `take` on this one, with the results in order, until it breaks or
 /// there are no more. `equip` makes what a worker keeps from one batch to the next. Answers what `produce` did.
+///
+/// # Errors
+/// The system has no threads to give.
 pub(super) fn in_order<B: Send, R: Send, W, T: Send>(
     produce: impl FnOnce(&Feed<'_, B, R>) -> T + Send,
     equip: impl Fn() -> W + Sync,
     work: impl Fn(&mut W, B) -> R + Sync,
     mut take: impl FnMut(R) -> ControlFlow<()>,
-) -> T {
+) -> io::Result<T> {
     let shared = Shared::new();
     let (shared, equip, work) = (&shared, &equip, &work);
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
     thread::scope(|scope| {
         let _stop = StopAtTheEnd(shared);
-        for _ in 0..threads {
-            scope.spawn(move || {
+        for number in 0..threads {
+            let spawned = thread::Builder::new().spawn_scoped(scope, move || {
                 let _stop = StopOnPanic(shared);
                 let mut equipment = equip();
                 while let Some((number, batch)) = shared.next_batch() {
@@ -79,15 +83,20 @@ pub(super) fn in_order<B: Send, R: Send, W, T: Send>(
                     shared.finish(number, result);
                 }
             });
+            match spawned {
+                // Fewer do as well, if more slowly.
+                Err(_) if number > 0 => break,
+                spawned => spawned?,
+            };
         }
-        let producer = scope.spawn(move || {
+        let producer = thread::Builder::new().spawn_scoped(scope, move || {
             let _stop = StopOnPanic(shared);
             let produced = produce(&Feed { shared });
             shared.lock().is_all_given = true;
             shared.has_work.notify_all();
             shared.has_result.notify_all();
             produced
-        });
+        })?;
         while let Some(result) = shared.next_result() {
             if take(result).is_break() {
                 break;
@@ -95,7 +104,7 @@ pub(super) fn in_order<B: Send, R: Send, W, T: Send>(
         }
         shared.stop();
         match producer.join() {
-            Ok(produced) => produced,
+            Ok(produced) => Ok(produced),
             Err(panic) => std::panic::resume_unwind(panic),
         }
     })
@@ -224,7 +233,8 @@ mod tests {
                 taken.push(number);
                 ControlFlow::Continue(())
             },
-        );
+        )
+        .unwrap();
         assert_eq!(produced, "done");
         assert_eq!(taken, (0..1_000).collect::<Vec<_>>());
     }
@@ -240,7 +250,8 @@ mod tests {
                 taken += 1;
                 if taken == 10 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
-        );
+        )
+        .unwrap();
         assert_eq!(taken, 10);
     }
 
@@ -252,12 +263,14 @@ mod tests {
             || (),
             |(), _| -> u8 { panic!("on purpose") },
             |_| ControlFlow::Continue(()),
-        );
+        )
+        .unwrap();
     }
 
     #[test]
     #[should_panic(expected = "on purpose")]
     fn a_taker_that_panics_ends_it_all() {
-        in_order(|feed| while feed.give(1).is_continue() {}, || (), |(), batch| batch, |_| panic!("on purpose"));
+        in_order(|feed| while feed.give(1).is_continue() {}, || (), |(), batch| batch, |_| panic!("on purpose"))
+            .unwrap();
     }
 }
