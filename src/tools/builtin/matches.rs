@@ -22,7 +22,7 @@ const BEFORE_MATCH_BYTES: usize = 100;
 const SMALL_FILE_BYTES: u64 = 512 * 1024;
 const MAX_PATTERN_BYTES: usize = 16 * 1024;
 /// What a compiled pattern may take.
-const MAX_COMPILED_BYTES: usize = 8 * 1024 * 1024;
+const MAX_COMPILED_BYTES: usize = 16 * 1024 * 1024;
 
 /// # Errors
 /// Says what is wrong with the regular expression.
