@@ -52,7 +52,7 @@ fn a_file_is_created_with_its_folders_and_replaced_whole() {
 fn modes_are_kept() {
     let tree = Tree::new();
     for (name, given, kept) in
-        [("plain", 0o644, 0o644), ("program", 0o755, 0o755), ("private", 0o600, 0o600), ("odd", 0o467, 0o467)]
+        [("plain", 0o644, 0o644), ("program", 0o755, 0o755), ("private", 0o600, 0o600), ("odd", 0o647, 0o647)]
     {
         tree.file(name, "old");
         set_mode(&tree, name, given);

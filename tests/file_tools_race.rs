@@ -110,7 +110,7 @@ fn attack(tools: &FileTools, is_over: &AtomicBool, counts: [&AtomicU64; 2]) {
     }
 }
 
-fn race(opener: Opener, swaps: u32) {
+fn race(opener: Opener, enough: u32) {
     let tree = Tree::in_memory();
     tree.file("file", "old")
         .file("folder/file", "old")
@@ -131,10 +131,10 @@ fn race(opener: Opener, swaps: u32) {
             });
         }
         let _over = OverOnPanic(&is_over);
-        swap(&tree, swaps, &|| done.load(Ordering::Relaxed) + refused.load(Ordering::Relaxed), &is_over)
+        swap(&tree, enough, &|| done.load(Ordering::Relaxed) + refused.load(Ordering::Relaxed), &is_over)
     });
     assert_eq!(state(&tree.outside()), before);
-    println!("{opener:?}: {swaps} swaps, {done:?} calls done, {refused:?} refused");
+    assert!(swaps >= enough, "{opener:?}: {swaps} swaps, {done:?} calls done, {refused:?} refused");
     // Temporary files are gone as well, whatever became of their writes.
     for folder in [".", "folder", "deep/folder", "spare/folder", "spare/deep"] {
         let left = tree.names(folder).into_iter().find(|name| name.starts_with(".lite-agent-"));

@@ -24,6 +24,12 @@ fn grep(tree: &Tree, input: Value) -> Vec<String> {
 }
 
 #[test]
+fn tools_can_be_shared_by_threads() {
+    fn is_shared<T: Clone + Send + Sync + 'static>() {}
+    is_shared::<FileTools>();
+}
+
+#[test]
 fn what_permission_sees_is_canonical() {
     let tree = Tree::new();
     tree.file("src/a", "x").link("alias", "src");
@@ -87,22 +93,27 @@ fn a_wrong_path_is_answered_with_the_nearest_that_exists() {
     let tree = Tree::new();
     tree.file("src/server/index.ts", "x").file("README.md", "x").file("lib/deep/util.ts", "x");
     tree.link("away", tree.outside());
-    fs::write(tree.outside().join("index.ts"), "secret").unwrap();
+    fs::write(tree.outside().join("hidden.ts"), "secret").unwrap();
     for (path, hint) in [
         ("src/server/indx.ts", "did you mean 'src/server/index.ts'?"),
         ("src/sever/index.ts", "did you mean 'src/server/index.ts'?"),
         ("src/sever/none.ts", "did you mean 'src/server'?"),
         ("readme.md", "did you mean 'README.md'?"),
         ("src/server/elsewhere.rs", "the nearest folder that exists is 'src/server'"),
+        ("util.ts", "did you mean 'lib/deep/util.ts'?"),
+        ("src/server/util.ts", "did you mean 'lib/deep/util.ts'?"),
         ("src/server/index.ts/x", "goes through a file"),
         ("completely/else", "does not exist, nor does a path like it"),
     ] {
         let refused = tree.error("read_file", json!({ "path": path }));
         assert!(refused.contains(hint), "{path}: {refused}");
     }
+    let hidden =
+        run_seeing(&tree.tools(), "read_file", &json!({ "path": "util.ts" }), &|path| !path.starts_with("lib"));
+    assert!(!hidden.content.contains("deep"), "{}", hidden.content);
     // What is behind a link that is like it is not looked at.
-    let refused = tree.error("read_file", json!({ "path": "awya/index.ts" }));
-    assert!(!refused.contains("index.ts'?"), "{refused}");
+    let refused = tree.error("read_file", json!({ "path": "awya/hidden.ts" }));
+    assert!(!refused.contains("away/"), "{refused}");
     for tool in ["glob", "grep"] {
         let refused = tree.error(tool, json!({ "pattern": "x", "path": "src/sever" }));
         assert!(refused.contains("did you mean 'src/server'?"), "{refused}");

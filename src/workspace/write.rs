@@ -2,7 +2,7 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{Access, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
 use super::read::{Seen, must_be_regular, open_regular_in, read_up_to, stat_in};
@@ -211,6 +211,19 @@ impl Place<'_> {
 
     /// A rename asks for no right on the file itself.
     fn must_be_writable(&self) -> Result<(), Failure> {
+        // Not by opening it: that alone gives a file of a lower layer (overlayfs) another identity.
+        match rustix::fs::accessat(
+            self.folder,
+            self.name,
+            Access::WRITE_OK,
+            AtFlags::EACCESS | AtFlags::SYMLINK_NOFOLLOW,
+        ) {
+            Ok(()) => return Ok(()),
+            // The kernel, or a filter of system calls, may not know the question.
+            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {}
+            Err(Errno::NOENT) => return Err(self.changed()),
+            Err(error) => return Err(self.failed(error)),
+        }
         let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         match rustix::fs::openat(self.folder, self.name, flags, Mode::empty()) {
             // A program that runs right now can be replaced.

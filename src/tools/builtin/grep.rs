@@ -2,6 +2,7 @@
 //! the order of their paths.
 
 use std::fmt::Write;
+use std::io;
 use std::ops::ControlFlow;
 
 use grep_regex::RegexMatcher;
@@ -15,6 +16,9 @@ use crate::workspace::{CanonicalPath, EntryKind, Failure, FileBatch, Root, Visit
 
 const MAX_LINES: usize = 2_000;
 const MAX_BYTES: usize = 512 * 1024;
+/// Files that one thread searches before it asks for more, and folders that are kept open for that.
+const MAX_GROUP_FILES: usize = 48;
+const MAX_GROUP_FOLDERS: usize = 8;
 /// Files that a note names at most.
 const MAX_NAMED_FILES: usize = 5;
 
@@ -26,12 +30,12 @@ pub(super) fn run(tools: &FileTools, input: &Value, ports: &RunPorts<'_>) -> Res
     let root = tools.open()?;
     let search = Search { matcher: &matcher, filter: filter.as_ref(), start: &path, ports };
     let is_folder = root.is_folder(&path).map_err(|failure| tools.explain(&root, &path, &failure, ports))?;
-    let (outcome, walked) = if is_folder {
-        search.folder(tools, &root)
+    let searched = if is_folder {
+        search.folder(tools, &root).map_err(|error| format!("the search could not begin: {error}"))?
     } else {
         search.file(&root).map(|outcome| (outcome, Walked::default()))
-    }
-    .map_err(|failure| tools.explain(&root, &path, &failure, ports))?;
+    };
+    let (outcome, walked) = searched.map_err(|failure| tools.explain(&root, &path, &failure, ports))?;
     if ports.cancel.is_cancelled() {
         return Err("the search was cancelled".to_string());
     }
@@ -64,12 +68,18 @@ impl Search<'_> {
         Ok(outcome)
     }
 
-    fn folder(&self, tools: &FileTools, root: &Root) -> Result<(Outcome, Walked), Failure> {
+    fn folder(&self, tools: &FileTools, root: &Root) -> io::Result<Result<(Outcome, Walked), Failure>> {
         let mut all = Outcome::new();
         let walked = in_order(
-            |feed| root.walk(&tools.workspace, self.start, MAX_WALKED_ENTRIES, &mut Folders { search: self, feed }),
+            |feed| {
+                let mut folders = Folders { search: self, feed, group: Vec::new(), files: 0 };
+                let walked = root.walk(&tools.workspace, self.start, MAX_WALKED_ENTRIES, &mut folders);
+                // Breaks only where no more is wanted.
+                let _ = folders.give();
+                walked
+            },
             || FileSearch::new(self.matcher, self.ports.cancel),
-            |file_search, batch| self.batch(file_search, &batch),
+            |file_search, group: Vec<FileBatch>| self.group(file_search, &group),
             |outcome| {
                 all.add(outcome);
                 if all.is_cut || self.ports.cancel.is_cancelled() {
@@ -79,11 +89,18 @@ impl Search<'_> {
                 }
             },
         )?;
-        Ok((all, walked))
+        Ok(walked.map(|walked| (all, walked)))
     }
 
-    fn batch(&self, file_search: &mut FileSearch<'_>, batch: &FileBatch) -> Outcome {
+    fn group(&self, file_search: &mut FileSearch<'_>, group: &[FileBatch]) -> Outcome {
         let mut outcome = Outcome::new();
+        for batch in group {
+            self.batch(file_search, batch, &mut outcome);
+        }
+        outcome
+    }
+
+    fn batch(&self, file_search: &mut FileSearch<'_>, batch: &FileBatch, outcome: &mut Outcome) {
         for entry in batch.entries() {
             if self.ports.cancel.is_cancelled() || outcome.is_cut {
                 break;
@@ -101,7 +118,7 @@ impl Search<'_> {
                 continue;
             }
             match batch.open(entry) {
-                Ok(opened) => self.add_file(file_search, opened, path, &mut outcome),
+                Ok(opened) => self.add_file(file_search, opened, path, outcome),
                 // Gone, or something else by now.
                 Err(
                     Failure::Missing { .. }
@@ -112,7 +129,6 @@ impl Search<'_> {
                 Err(_) => outcome.unreadable_files += 1,
             }
         }
-        outcome
     }
 
     fn add_file(
@@ -146,7 +162,18 @@ pub(super) fn below<'p>(folder: &CanonicalPath, path: &'p str) -> &'p str {
 
 struct Folders<'a> {
     search: &'a Search<'a>,
-    feed: &'a Feed<'a, FileBatch, Outcome>,
+    feed: &'a Feed<'a, Vec<FileBatch>, Outcome>,
+    /// Batches of small folders go together.
+    group: Vec<FileBatch>,
+    files: usize,
+}
+
+impl Folders<'_> {
+    fn give(&mut self) -> ControlFlow<()> {
+        self.files = 0;
+        let group = std::mem::take(&mut self.group);
+        if group.is_empty() { ControlFlow::Continue(()) } else { self.feed.give(group) }
+    }
 }
 
 impl Visitor for Folders<'_> {
@@ -158,7 +185,13 @@ impl Visitor for Folders<'_> {
     }
 
     fn visit(&mut self, batch: FileBatch) -> ControlFlow<()> {
-        self.feed.give(batch)
+        self.files += batch.entries().len();
+        self.group.push(batch);
+        if self.files >= MAX_GROUP_FILES || self.group.len() >= MAX_GROUP_FOLDERS {
+            self.give()
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 
     fn is_stopped(&self) -> bool {

@@ -22,7 +22,7 @@ const BEFORE_MATCH_BYTES: usize = 100;
 const SMALL_FILE_BYTES: u64 = 512 * 1024;
 const MAX_PATTERN_BYTES: usize = 16 * 1024;
 /// What a compiled pattern may take.
-const MAX_COMPILED_BYTES: usize = 8 * 1024 * 1024;
+const MAX_COMPILED_BYTES: usize = 16 * 1024 * 1024;
 
 /// # Errors
 /// Says what is wrong with the regular expression.
@@ -108,8 +108,8 @@ impl<'a> FileSearch<'a> {
         let count = lines.count;
         let mut found = Found { matcher: self.matcher, path, lines, may_show, is_asked: false, is_binary: false };
         let result = if bytes <= SMALL_FILE_BYTES {
-            match read_small(&file, &mut self.buffer) {
-                Ok(Some(read)) if read.contains(&0) && !has_utf16_mark(read) => return Ended::Binary,
+            match read_small(&file, bytes, &mut self.buffer) {
+                Ok(Some(read)) if memchr::memchr(0, read).is_some() && !has_utf16_mark(read) => return Ended::Binary,
                 Ok(Some(read)) => self.searcher.search_slice(self.matcher, read, &mut found),
                 Ok(None) => {
                     // It grew meanwhile.
@@ -138,33 +138,26 @@ impl<'a> FileSearch<'a> {
     }
 }
 
-/// The whole file; none where it is longer than a small file, and then what was read is in the buffer.
-fn read_small<'b>(file: &File, buffer: &'b mut Vec<u8>) -> io::Result<Option<&'b [u8]>> {
+/// The whole file, which has so many bytes; none where it is longer than a small file, and then what was read is in the
+/// buffer.
+fn read_small<'b>(mut file: &File, bytes: u64, buffer: &'b mut Vec<u8>) -> io::Result<Option<&'b [u8]>> {
+    let expected = usize::try_from(bytes).unwrap_or_default();
     let room = usize::try_from(SMALL_FILE_BYTES).unwrap_or(usize::MAX).saturating_add(1);
-    if buffer.len() < room {
-        buffer.resize(room, 0);
-    }
+    buffer.resize(room, 0);
     let mut length = 0;
     loop {
-        let rest = buffer.get_mut(length..room).unwrap_or_default();
-        let room_left = rest.len();
-        let mut from = file;
-        match from.read(rest) {
+        match file.read(buffer.get_mut(length..).unwrap_or_default()) {
             Ok(0) => break,
-            // A regular file answers less than asked only at its end.
             Ok(read) => length += read,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
-        if room_left == 0 {
+        // Some files say that they are empty and are not.
+        if length == expected && expected > 0 {
             break;
         }
     }
-    if length >= room {
-        buffer.truncate(length);
-        return Ok(None);
-    }
-    Ok(buffer.get(..length))
+    Ok(if length < room { buffer.get(..length) } else { None })
 }
 
 fn has_utf16_mark(bytes: &[u8]) -> bool {

@@ -6,6 +6,7 @@ mod cut;
 mod delete_file;
 mod edit_file;
 mod edit_hint;
+mod elsewhere;
 mod glob;
 mod grep;
 mod input;
@@ -162,8 +163,9 @@ impl FileTools {
         match failure {
             Failure::Missing { .. } | Failure::NotFolder { .. } => {
                 let nearest = root.nearest(path, &ports.visible);
-                match nearest.meant {
-                    Some(meant) => format!("{failure}; did you mean {}?", shown(meant.as_str())),
+                let meant = nearest.meant.map(|meant| meant.as_str().to_string());
+                match meant.or_else(|| elsewhere::find(self, root, path, ports)) {
+                    Some(meant) => format!("{failure}; did you mean {}?", shown(&meant)),
                     None if nearest.folder.is_root() => format!("{failure}, nor does a path like it; glob finds files"),
                     None => format!("{failure}; the nearest folder that exists is {}", shown(nearest.folder.as_str())),
                 }
