@@ -217,7 +217,9 @@ fn truncate(store: &dyn Store) {
 }
 
 fn cut_while_reading(store: &dyn Store) {
-    let texts = |prefix: &str| -> Vec<_> { (1..=3000).map(|n| user(&format!("{prefix} {n:05} {}", "x".repeat(300)))).collect() };
+    let texts = |prefix: &str| -> Vec<_> {
+        (1..=3000).map(|n| user(&format!("{prefix} {n:05} {}", "x".repeat(300)))).collect()
+    };
     for (cut, session) in [(2, id("a")), (0, id("b"))] {
         store.append(&session, &texts("old"), Some(0)).unwrap();
         let mut reader = store.reader(&session, 0).unwrap();

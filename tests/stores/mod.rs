@@ -6,7 +6,7 @@ pub mod conformance;
 use std::path::Path;
 
 use lite_agent::session::log::{NewEvent, SessionId};
-use lite_agent::session::store::{FileStore, Store, StoreError};
+use lite_agent::session::store::{Store, StoreError};
 
 /// Whether the long proofs run in full.
 #[expect(clippy::disallowed_methods, reason = "a test reads its own switch; no host is there to race with")]
@@ -54,6 +54,29 @@ pub fn read(store: &dyn Store, session: &SessionId) -> Result<Vec<String>, Store
     Ok(events.into_iter().map(|(_, _, json)| json).collect())
 }
 
-pub fn file_store(folder: &Path) -> FileStore {
-    FileStore::new(folder)
+/// A temporary folder in memory, where there is one: for tests that are not about the disk, and write much.
+pub fn quick_folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
+}
+
+/// Events as a run makes them: a user, an assistant with a call, its result, an answer.
+pub fn conversation(events: u64) -> Vec<NewEvent> {
+    let text = "It is what a model says about a file that it has read. ".repeat(8);
+    (0..events)
+        .map(|n| match n % 5 {
+            0 => user(&format!("{n} {text}")),
+            1 => event(&format!(
+                r#"{{"type":"assistant","message":{{"role":"assistant","content":[{{"type":"text","text":"{text}"}},{{"type":"tool_call","id":"c{n}","name":"read_file","input":{{"path":"src/{n}.rs"}}}}]}}}}"#
+            )),
+            2 => event(&format!(r#"{{"type":"tool_started","id":"c{}","name":"read_file","turn":1}}"#, n - 1)),
+            3 => event(&format!(
+                r#"{{"type":"tool_result","turn":1,"result":{{"type":"tool_result","id":"c{}","content":"{text}{text}"}}}}"#,
+                n - 2
+            )),
+            _ => event(&format!(
+                r#"{{"type":"assistant","message":{{"role":"assistant","content":[{{"type":"text","text":"{text}"}}]}}}}"#
+            )),
+        })
+        .collect()
 }
