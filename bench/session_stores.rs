@@ -1,5 +1,5 @@
-//! What the stores of sessions cost in time: `cargo bench --no-default-features --features sqlite --bench session_stores`.
-//! Prints figures; decides nothing.
+//! What the stores of sessions cost in time. Prints figures; decides nothing.
+//! `cargo bench --profile ci --no-default-features --features sqlite --bench session_stores`
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::print_stdout)]
 
 #[path = "../tests/stores/mod.rs"]

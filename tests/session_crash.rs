@@ -40,6 +40,7 @@ fn start(role: &str, kind: &str, folder: &Path, word: &str) -> (Child, BufReader
         .args(["--exact", "writer", "--nocapture", "--test-threads=1"])
         .env(ROLE, format!("{role} {kind} {word}"))
         .current_dir(folder)
+        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .spawn()
@@ -70,7 +71,7 @@ fn say(line: &str) {
 /// The event of this number: short ones, long ones, and now and then one that takes many writes of the disk.
 fn numbered(seq: u64) -> NewEvent {
     let length = match seq % 11 {
-        0 => 300_000,
+        0 => 2_000_000,
         5 => 20_000,
         _ => 100,
     };
@@ -140,7 +141,7 @@ fn a_killed_process_loses_nothing_that_was_acknowledged() {
             store.close().unwrap();
             before = head;
             // Long logs make the checks slow and nothing else.
-            if head > 400 {
+            if head > 80 {
                 let store = open(kind, folder.path());
                 store.truncate(&id("s"), 7).unwrap();
                 before = 7;
@@ -155,6 +156,9 @@ fn contend(store: &dyn Store, word: &str) {
     let (name, limit) = word.split_once('/').unwrap();
     let (wins_wanted, seconds) = limit.split_once('/').unwrap();
     let (wins_wanted, seconds): (u64, u64) = (wins_wanted.parse().unwrap(), seconds.parse().unwrap());
+    // All begin at once: when the one that started them closes their input.
+    say("ready");
+    std::io::stdin().lines().for_each(drop);
     let deadline = Instant::now() + Duration::from_secs(seconds);
     let (mut head, mut won, mut lost) = (0, 0, 0);
     while won < wins_wanted || Instant::now() < deadline {
@@ -181,8 +185,14 @@ fn ten_processes_append_to_one_session_without_gap_or_double() {
     let limit = if long() { "1/10" } else { "15/0" };
     for kind in kinds() {
         let folder = tempfile::tempdir().unwrap();
-        let children: Vec<_> =
+        let mut children: Vec<_> =
             (0..10).map(|name| start("contender", kind, folder.path(), &format!("{name}/{limit}"))).collect();
+        for (_, lines) in &mut children {
+            assert!(lines.lines().any(|line| line.unwrap() == "ready"));
+        }
+        for (child, _) in &mut children {
+            drop(child.stdin.take());
+        }
         let mut won: HashMap<String, u64> = HashMap::new();
         let mut lost = 0;
         for (mut child, lines) in children {

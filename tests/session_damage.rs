@@ -216,7 +216,7 @@ fn a_rewind_to_before_the_damage_makes_the_log_whole_again() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if stores::long() { 20_000 } else { 300 }, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if stores::long() { 20_000 } else { 300 }, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn whatever_happens_to_the_bytes_what_is_read_was_written(

@@ -118,6 +118,9 @@ fn a_log_under_another_id_is_refused_also_where_names_ignore_case() {
     let error = store.append(&id("A"), &[user("2")], None).unwrap_err();
     assert_eq!(error.code(), "session_damaged");
     assert!(error.to_string().contains("another session id"), "{error}");
+    assert!(store.reader(&id("A"), 0).is_err());
+    assert!(store.delete(&id("A")).is_err(), "it is another session that would be deleted");
+    assert!(folder.path().join("A.jsonl").exists());
 }
 
 #[test]
