@@ -6,9 +6,6 @@
 
 mod archive;
 mod cleanup;
-#[cfg(test)]
-#[path = "file/damage_test.rs"]
-mod damage_test;
 mod known;
 mod line;
 mod log_file;
@@ -221,10 +218,13 @@ impl Store for FileStore {
         let state = self.shared.state(session);
         let mut state = locked(&state);
         let Some(log) = LogFile::open_to_write(&self.shared, session)? else { return Ok(()) };
-        let known = log.update(&mut state)?;
-        if to_seq >= known.end.seq {
-            return Ok(());
-        }
+        let known = match log.update(&mut state) {
+            Ok(known) if to_seq >= known.end.seq => return Ok(()),
+            // Going back to before the damage is how to get rid of it; what is whole before it is known.
+            Err(StoreError::Damaged { line, .. }) if line > to_seq => state.known.clone(),
+            updated => Some(updated?.clone()),
+        };
+        let Some(known) = known else { return Err(StoreError::Changed { session: session.clone() }) };
         let from = known.mark_before(to_seq, Position::start(session.as_str()));
         let mut scan = Scan::new(from, known.end.offset);
         while scan.position().seq < to_seq {

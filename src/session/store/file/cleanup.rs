@@ -4,7 +4,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
+use super::line::Position;
 use super::open::{self, Access};
+use super::scan::{FOREIGN, Scan, ScanError};
 use super::{Shared, archive, locked, repair};
 use crate::session::log::SessionId;
 use crate::session::store::hold::{self, HoldFolder, LockKind};
@@ -20,6 +22,10 @@ pub(super) fn delete(shared: &Shared, session: &SessionId) -> Result<(), StoreEr
     let opened = open::open(&path, Access::Read).ok();
     if let Some(file) = &opened {
         hold::lock(file, LockKind::Exclusive, &path)?;
+        let mut scan = Scan::new(Position::start(session.as_str()), u64::MAX);
+        if let Err(ScanError::Bad { at, why: why @ FOREIGN }) = scan.next(file) {
+            return Err(repair::damaged(session, &path, at, why));
+        }
     }
     remove(&path)?;
     state.known = None;

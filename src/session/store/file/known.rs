@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io;
 
-use super::line::{self, CRC_END, Position};
+use super::line::{self, CRC_END, Position, START_BYTES};
 use super::scan::{Lines, Scan, ScanError, read_at};
 
 /// How far apart the places are that reading may begin at.
@@ -117,6 +117,11 @@ fn look_at_tail(file: &File, start: Position, end: u64) -> io::Result<Option<Kno
     if end == 0 {
         return Ok(Some(Known { end: start, last_start: 0, marks: Vec::new() }));
     }
+    let mut beginning = [0; START_BYTES];
+    read_at(file, &mut beginning, 0)?;
+    if !line::names_start(&beginning, start) {
+        return Ok(None);
+    }
     for window in TAIL_WINDOWS_BYTES {
         if window >= end {
             return Ok(None);
@@ -160,6 +165,15 @@ fn before_last_append(file: &File, from: u64, end: u64) -> io::Result<Option<Pos
 mod tests {
     use super::*;
     use std::io::Write;
+
+    #[test]
+    fn a_long_log_of_another_id_is_not_known_from_its_end() {
+        let event = format!("{{\"x\":\"{}\"}}", "x".repeat(1000));
+        let (file, end) = log(&vec![3; 1000], &event);
+        assert!(look_at_tail(file.as_file(), Position::start("S"), end.offset).unwrap().is_none());
+        let Look::Bad(bad) = look(file.as_file(), None, Position::start("S")).unwrap() else { panic!() };
+        assert_eq!((bad.known.end.seq, bad.why), (0, "it was written for another session id"));
+    }
 
     /// A log of appends of so many events each.
     fn log(appends: &[u64], event: &str) -> (tempfile::NamedTempFile, Position) {

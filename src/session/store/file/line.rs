@@ -69,6 +69,16 @@ pub(super) fn beginning(crc: u32) -> [u8; CRC_END] {
     bytes
 }
 
+/// How many bytes `names_start` looks at.
+pub(super) const START_BYTES: usize = CRC_END + AFTER_CRC.len() + PREV.len() + HEX_DIGITS;
+const PREV: &[u8] = b"\"prev\":\"";
+
+/// Whether a log that begins with these bytes says that it is the one that starts here.
+pub(super) fn names_start(beginning: &[u8], start: Position) -> bool {
+    let expected = format!("{:08x}", start.crc);
+    beginning.get(CRC_END + AFTER_CRC.len() + PREV.len()..START_BYTES) == Some(expected.as_bytes())
+}
+
 /// Reads a line without its end.
 ///
 /// # Errors

@@ -166,13 +166,7 @@ impl<'a> LogFile<'a> {
     }
 
     pub fn damaged(&self, at: Position, why: &str) -> StoreError {
-        StoreError::Damaged {
-            session: self.session.clone(),
-            path: self.path.clone(),
-            line: at.seq + 1,
-            byte: at.offset,
-            why: why.to_string(),
-        }
+        repair::damaged(self.session, &self.path, at, why)
     }
 
     /// After a first append that failed: an empty log is no session.

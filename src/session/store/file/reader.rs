@@ -4,11 +4,12 @@
 use std::fs::File;
 use std::sync::{Arc, Mutex};
 
-use super::known::{BadEnd, Known};
+use super::known::Known;
 use super::line::Position;
 use super::log_file::LogFile;
+use super::repair::damaged;
 use super::scan::{Scan, ScanError};
-use super::{LogState, Shared, locked, repair};
+use super::{LogState, Shared, locked};
 use crate::session::log::{EventBatch, SessionId};
 use crate::session::store::{EventReader, StoreError};
 
@@ -59,44 +60,16 @@ impl FileReader {
         }
     }
 
-    /// A line did not fit: what is the matter? Answers nothing if it was a torn end after all, which was cut.
-    fn examine(&self, open: &OpenLog, at: Position, why: &'static str) -> Result<(), StoreError> {
-        let changed = || StoreError::Changed { session: self.session.clone() };
-        let mut state = locked(&self.state);
-        let Some(log) = LogFile::open_to_write(&self.shared, &self.session).or_else(|_unwritable| {
-            // Where nothing can be cut, nothing is: the place is told.
-            damage(&self.shared, &self.session, open, at, why).map(|()| None)
-        })?
-        else {
-            return Err(changed());
-        };
-        let held = open.snapshot.holds(&log.file).map_err(|error| log.failed("read", &error))?;
-        if state.generation != self.generation || !held {
-            return Err(changed());
+    /// A line did not fit. The last append was found whole when the log was opened, so this is no torn end: either the
+    /// log was cut meanwhile, or it is damaged.
+    fn examine(&self, open: &OpenLog, at: Position, why: &str) -> StoreError {
+        let path = self.shared.log_path(&self.session);
+        match open.snapshot.holds(&open.file) {
+            Ok(true) => damaged(&self.session, &path, at, why),
+            Ok(false) => StoreError::Changed { session: self.session.clone() },
+            Err(error) => StoreError::io("read", &path, &error),
         }
-        let mut whole = open.snapshot.clone();
-        whole.cut(at, open.scan.last_start());
-        repair::require_tail(&log.file, &log.path, &self.session, &BadEnd { known: whole.clone(), why })?;
-        state.known = None;
-        state.generation += 1;
-        state.known = Some(log.cut(BadEnd { known: whole, why })?);
-        Ok(())
     }
-}
-
-fn damage(
-    shared: &Shared,
-    session: &SessionId,
-    open: &OpenLog,
-    at: Position,
-    why: &'static str,
-) -> Result<(), StoreError> {
-    let path = shared.log_path(session);
-    let held = open.snapshot.holds(&open.file).map_err(|error| StoreError::io("read", &path, &error))?;
-    if !held {
-        return Ok(());
-    }
-    Err(StoreError::Damaged { session: session.clone(), path, line: at.seq + 1, byte: at.offset, why: why.to_string() })
 }
 
 impl EventReader for FileReader {
@@ -118,13 +91,16 @@ impl EventReader for FileReader {
                 }
                 Ok(None) => break,
                 Err(ScanError::Bad { at, why }) => {
-                    self.examine(&open, at, why)?;
-                    break;
+                    return Err(self.examine(&open, at, why));
                 }
                 Err(ScanError::Io(error)) => {
                     return Err(StoreError::io("read", &self.shared.log_path(&self.session), &error));
                 }
             }
+        }
+        if open.scan.position() != open.snapshot.end {
+            // The file became shorter.
+            return Err(StoreError::Changed { session: self.session.clone() });
         }
         self.mark(open.scan.position());
         Ok((!batch.is_empty()).then_some(batch))

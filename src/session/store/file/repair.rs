@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::known::BadEnd;
+use super::line::Position;
 use super::open::{self, Access};
 use super::scan::{is_tail, read_at};
 use crate::session::log::SessionId;
@@ -40,13 +41,18 @@ pub(super) fn require_tail(file: &File, path: &Path, session: &SessionId, bad: &
     if is_tail(file, at, end).map_err(failed)? {
         return Ok(end - at.offset);
     }
-    Err(StoreError::Damaged {
+    Err(damaged(session, path, at, bad.why))
+}
+
+/// The error for the line after this place.
+pub(super) fn damaged(session: &SessionId, path: &Path, at: Position, why: &str) -> StoreError {
+    StoreError::Damaged {
         session: session.clone(),
         path: path.to_path_buf(),
         line: at.seq + 1,
         byte: at.offset,
-        why: bad.why.to_string(),
-    })
+        why: why.to_string(),
+    }
 }
 
 /// Copies the torn end to a backup and cuts it off. The log is open for writing and locked.

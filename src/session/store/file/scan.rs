@@ -10,6 +10,9 @@ use super::line::{self, Line, Position};
 
 const PIECE_BYTES: usize = 256 * 1024;
 
+/// Why the first line of another session's log is bad.
+pub(super) const FOREIGN: &str = "it was written for another session id";
+
 /// Why a scan stopped before the end.
 #[derive(Debug)]
 pub(super) enum ScanError {
@@ -63,11 +66,7 @@ impl Scan {
             return Err(bad("its number is not the next"));
         }
         if line.prev != at.crc {
-            return Err(bad(if at.seq == 0 {
-                "it was written for another session id"
-            } else {
-                "it does not follow the line before it"
-            }));
+            return Err(bad(if at.seq == 0 { FOREIGN } else { "it does not follow the line before it" }));
         }
         self.last_start = at.offset;
         self.position = Position { seq: line.seq, offset: at.offset + stretch.length(), crc: line.crc };
@@ -155,7 +154,7 @@ impl Lines {
     /// Reads on; a line longer than a piece doubles what is read at once.
     fn fill(&mut self, file: &File) -> io::Result<()> {
         let held = self.buffer.len();
-        let left = usize::try_from(self.end - self.read_to).unwrap_or(usize::MAX);
+        let left = usize::try_from(self.end.saturating_sub(self.read_to)).unwrap_or(usize::MAX);
         self.buffer.resize(held + left.min(PIECE_BYTES.max(held)), 0);
         let free = self.buffer.get_mut(held..).unwrap_or_default();
         let read = read_at(file, free, self.read_to)?;

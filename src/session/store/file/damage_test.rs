@@ -1,1 +1,0 @@
-//! Damage of every kind to a log, through the store.
