@@ -35,16 +35,60 @@ pub enum DecidedBy {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HookOrigin {
+    Global,
+    Project,
     Programmatic,
 }
 
-/// Why a handler failed.
+impl HookOrigin {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HookOrigin::Global => "global",
+            HookOrigin::Project => "project",
+            HookOrigin::Programmatic => "programmatic",
+        }
+    }
+}
+
+/// Why a handler or a command failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HookFailureReason {
+    /// A handler threw; or a fault that is not the command's.
     Error,
     Timeout,
+    /// Permission did not allow the command.
+    Denied,
+    /// The command could not be started.
+    Spawn,
+    /// Its exit code was not 0.
+    Exit,
+    /// A signal killed it.
+    Signal,
+    /// Its event could not be shortened to fit.
+    InputLimit,
+    OutputLimit,
+    MemoryLimit,
+    /// The sandbox could not be set up.
+    Sandbox,
+}
+
+impl HookFailureReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HookFailureReason::Error => "error",
+            HookFailureReason::Timeout => "timeout",
+            HookFailureReason::Denied => "denied",
+            HookFailureReason::Spawn => "spawn",
+            HookFailureReason::Exit => "exit",
+            HookFailureReason::Signal => "signal",
+            HookFailureReason::InputLimit => "input_limit",
+            HookFailureReason::OutputLimit => "output_limit",
+            HookFailureReason::MemoryLimit => "memory_limit",
+            HookFailureReason::Sandbox => "sandbox",
+        }
+    }
 }
 
 /// What a diagnostic of code `hook_failed` carries.
