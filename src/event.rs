@@ -97,10 +97,19 @@ impl HookFailureReason {
 pub struct HookFailure {
     pub event: HookName,
     pub source: HookOrigin,
-    /// Position within the event's registrations at dispatch, from 0.
+    /// The hooks.json file, for a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_file: Option<String>,
+    /// Position within that event's registrations at dispatch, from 0: commands of the global file, of the project file,
+    /// handlers. Commands whose `match` is for other tools count as well, so that a registration keeps its place.
     pub index: usize,
     pub reason: HookFailureReason,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
     pub duration_ms: f64,
+    /// The end of what the command wrote, secrets masked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
 }
 
 /// What was thrown: an error object that the host kept, or one of the core.

@@ -46,11 +46,12 @@ impl ConfigFailure {
 /// One command of one event, as a file says it.
 #[derive(Debug)]
 pub struct CommandHook {
-    pub(super) source: HookOrigin,
+    /// Global or project.
+    pub source: HookOrigin,
     /// The path under which the file was looked for.
-    pub(super) config_file: Rc<str>,
-    pub(super) command: Rc<str>,
-    pub(super) timeout: Duration,
+    pub config_file: Rc<str>,
+    pub command: Rc<str>,
+    pub timeout: Duration,
     tools: Option<Glob>,
 }
 
@@ -61,7 +62,7 @@ impl CommandHook {
     }
 
     /// Whether the command is for an event of this tool; for an event of none, whatever the command's `match`.
-    pub(super) fn is_for(&self, tool: Option<&str>) -> bool {
+    pub fn is_for(&self, tool: Option<&str>) -> bool {
         match (&self.tools, tool) {
             (Some(tools), Some(tool)) => tools.matches(tool),
             _ => true,
@@ -101,7 +102,8 @@ impl HookFiles {
         self.commands.is_empty()
     }
 
-    pub(super) fn commands(&self) -> impl Iterator<Item = (HookName, Rc<CommandHook>)> {
+    /// All commands, those of one event in the order in which they run.
+    pub fn commands(&self) -> impl Iterator<Item = (HookName, Rc<CommandHook>)> {
         self.commands.iter().cloned()
     }
 

@@ -64,7 +64,7 @@ impl<'a> Outline<'a> {
     pub fn of(event: &'a str) -> Result<Outline<'a>, String> {
         let mut outline = Outline { event, texts: Vec::new(), closing_brace: 0, containers: Vec::new() };
         let mut tokens = Tokenizer::new(event);
-        let mut next = || tokens.next().map_err(|fault| format!("{} at byte {}", fault.problem, fault.offset));
+        let mut next = || tokens.next_token().map_err(|fault| format!("{} at byte {}", fault.problem, fault.offset));
         let first = next()?;
         if first.kind != Kind::BeginObject {
             return Err("it does not begin with {".to_string());

@@ -54,7 +54,7 @@ pub fn read(text: &str) -> Result<Document<'_>, JsonError> {
 
 /// A container that has not ended yet.
 enum Open {
-    Array { offset: usize, items: Vec<Value> },
+    Array { offset: usize, items: Vec<Value>, in_element: bool },
     Object { offset: usize, members: Vec<Member>, known: HashMap<String, usize>, key: Option<(String, usize)> },
 }
 
@@ -72,7 +72,7 @@ enum Next {
 
 impl Reader<'_> {
     fn read(&mut self) -> Result<Value, Fault> {
-        let mut token = self.tokens.next()?;
+        let mut token = self.tokens.next_token()?;
         loop {
             let data = match token.kind {
                 Kind::BeginObject | Kind::BeginArray => match self.begin(token)? {
@@ -102,14 +102,16 @@ impl Reader<'_> {
         if self.open.len() >= MAX_DEPTH {
             return Err(Fault::new(token.start, format!("nested deeper than {MAX_DEPTH} levels")));
         }
-        let first = self.tokens.next()?;
         if token.kind == Kind::BeginArray {
+            self.open.push(Open::Array { offset: token.start, items: Vec::new(), in_element: true });
+            let first = self.tokens.next_token()?;
             if first.kind == Kind::EndArray {
+                self.open.pop();
                 return Ok(None);
             }
-            self.open.push(Open::Array { offset: token.start, items: Vec::new() });
             return Ok(Some(first));
         }
+        let first = self.tokens.next_token()?;
         if first.kind == Kind::EndObject {
             return Ok(None);
         }
@@ -135,17 +137,17 @@ impl Reader<'_> {
                 return Err(Fault::new(token.start, problem));
             }
         }
-        let colon = self.tokens.next()?;
+        let colon = self.tokens.next_token()?;
         if colon.kind != Kind::Colon {
             return Err(self.unexpected(colon, "a colon after the key"));
         }
-        self.tokens.next()
+        self.tokens.next_token()
     }
 
     /// Puts a value where it belongs, and closes what ends after it.
     fn end(&mut self, mut value: Value) -> Result<Next, Fault> {
         loop {
-            let token = self.tokens.next();
+            let token = self.tokens.next_token();
             let Some(open) = self.open.last_mut() else {
                 let token = token?;
                 return match token.kind {
@@ -154,7 +156,10 @@ impl Reader<'_> {
                 };
             };
             match open {
-                Open::Array { items, .. } => items.push(value),
+                Open::Array { items, in_element, .. } => {
+                    items.push(value);
+                    *in_element = false;
+                }
                 Open::Object { members, key, .. } => {
                     if let Some((key, key_offset)) = key.take() {
                         members.push(Member { key, key_offset, value });
@@ -165,21 +170,24 @@ impl Reader<'_> {
             let in_array = matches!(open, Open::Array { .. });
             match token.kind {
                 Kind::Comma => {
-                    let following = self.tokens.next()?;
-                    return match following.kind {
-                        Kind::EndArray | Kind::EndObject => {
-                            Err(Fault::new(token.start, "a trailing comma: nothing follows it"))
-                        }
-                        _ if in_array => Ok(Next::Value(following)),
-                        _ => self.key(following, "a key in double quotes").map(Next::Value),
-                    };
+                    let following = self.tokens.next_token()?;
+                    if matches!(following.kind, Kind::EndArray | Kind::EndObject) {
+                        return Err(Fault::new(token.start, "a trailing comma: nothing follows it"));
+                    }
+                    if let Some(Open::Array { in_element, .. }) = self.open.last_mut() {
+                        *in_element = true;
+                    }
+                    if in_array {
+                        return Ok(Next::Value(following));
+                    }
+                    return self.key(following, "a key in double quotes").map(Next::Value);
                 }
                 Kind::EndArray if in_array => {}
                 Kind::EndObject if !in_array => {}
                 _ => return Err(self.unexpected(token, if in_array { "a comma or ]" } else { "a comma or }" })),
             }
             value = match self.open.pop() {
-                Some(Open::Array { offset, items }) => Value { offset, data: Data::Array(items) },
+                Some(Open::Array { offset, items, .. }) => Value { offset, data: Data::Array(items) },
                 Some(Open::Object { offset, members, .. }) => Value { offset, data: Data::Object(members) },
                 None => return Err(self.unexpected(token, "the end of the text")),
             };
@@ -209,8 +217,12 @@ impl Reader<'_> {
     /// The path of what is being read.
     fn path(&self) -> String {
         path_of(self.open.iter().filter_map(|open| match open {
-            Open::Array { items, .. } => Some(Step::Index(items.len())),
+            Open::Array { items, in_element, .. } => in_element.then_some(Step::Index(items.len())),
             Open::Object { key, .. } => key.as_ref().map(|(key, _)| Step::Key(key)),
         }))
     }
 }
+
+#[cfg(test)]
+#[path = "reader_test.rs"]
+mod tests;

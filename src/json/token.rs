@@ -59,7 +59,7 @@ impl<'a> Tokenizer<'a> {
     ///
     /// # Errors
     /// What is there is no token.
-    pub fn next(&mut self) -> Result<Token, Fault> {
+    pub fn next_token(&mut self) -> Result<Token, Fault> {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.byte(0) {
             self.offset += 1;
         }
