@@ -25,7 +25,9 @@ fn project(name: &str) -> Stage {
 
 #[tokio::test(start_paused = true)]
 async fn global_commands_run_first_then_the_project_s_then_handlers_one_after_another() {
-    let file = |name: &str| format!(r#"{{"version":1,"hooks":{{"run:end":[{{"command":"{name}1"}},{{"command":"{name}2"}}]}}}}"#);
+    let file = |name: &str| {
+        format!(r#"{{"version":1,"hooks":{{"run:end":[{{"command":"{name}1"}},{{"command":"{name}2"}}]}}}}"#)
+    };
     let mut stage = Stage::new("order", Some(&file("g")), Some(&file("p")));
     stage.register(HookName::RunEnd);
     stage.register(HookName::RunEnd);
@@ -46,7 +48,13 @@ async fn a_command_gets_what_its_entry_says_and_the_event() {
     let seen: Vec<Value> = requests
         .iter()
         .map(|request| {
-            json!([request.event.as_str(), request.source.as_str(), *request.config_file, *request.command, request.timeout.as_millis() as u64])
+            json!([
+                request.event.as_str(),
+                request.source.as_str(),
+                *request.config_file,
+                *request.command,
+                request.timeout.as_millis() as u64
+            ])
         })
         .collect();
     assert_eq!(

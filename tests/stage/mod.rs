@@ -10,10 +10,10 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use lite_agent::event::{HookError, HookFailureReason};
 use lite_agent::hooks::{
-    Abandoned, CommandFailure, CommandPort, CommandReport, CommandRequest, Commands, Dispatch, EventRequest, HookDiagnostic,
-    Registry,
+    Abandoned, CommandFailure, CommandPort, CommandReport, CommandRequest, Commands, Dispatch, EventRequest,
+    HookDiagnostic, Registry,
 };
-use lite_agent::host::{Driver, Host, HostError, HostErrorKind, HookSubject};
+use lite_agent::host::{Driver, HookSubject, Host, HostError, HostErrorKind};
 use lite_agent::types::{CallId, HookName, RunKey};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
