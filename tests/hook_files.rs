@@ -187,7 +187,7 @@ fn a_folder_that_is_a_file_or_a_link_to_nowhere_is_an_error() {
 #[test]
 fn a_file_may_have_256_kib_and_no_more() {
     let folders = Folders::new("size");
-    let full = format!("{:<1$}", one("x"), 256 * 1024);
+    let full = format!("{}{}", one("x"), " ".repeat(256 * 1024 - one("x").len()));
     folders.write_project(&full);
     assert_eq!(listed(&folders.load().unwrap()), ["run:end project x"]);
     folders.write_project(format!("{full} "));
@@ -315,7 +315,7 @@ fn what_is_no_json_is_an_error_with_line_and_column() {
     for (content, expected) in [
         (
             EXAMPLE.replace("record-run.mjs\" }\n    ]", "record-run.mjs\" },\n    ]"),
-            "line 9, column 52): a trailing comma",
+            "line 9, column 51): a trailing comma",
         ),
         (EXAMPLE.replace("{\n  \"version\"", "{\n  // ours\n  \"version\""), "line 2, column 3): JSON has no comments"),
         (EXAMPLE.replacen("\"hooks\"", "\"hooks\": {},\n  \"hooks\"", 1), "line 4, column 3): duplicate key \"hooks\""),

@@ -170,12 +170,11 @@ impl Reader<'_> {
             let in_array = matches!(open, Open::Array { .. });
             match token.kind {
                 Kind::Comma => {
+                    self.stand_in_element(true);
                     let following = self.tokens.next_token()?;
                     if matches!(following.kind, Kind::EndArray | Kind::EndObject) {
+                        self.stand_in_element(false);
                         return Err(Fault::new(token.start, "a trailing comma: nothing follows it"));
-                    }
-                    if let Some(Open::Array { in_element, .. }) = self.open.last_mut() {
-                        *in_element = true;
                     }
                     if in_array {
                         return Ok(Next::Value(following));
@@ -191,6 +190,13 @@ impl Reader<'_> {
                 Some(Open::Object { offset, members, .. }) => Value { offset, data: Data::Object(members) },
                 None => return Err(self.unexpected(token, "the end of the text")),
             };
+        }
+    }
+
+    /// Whether what is read next belongs to an element of the innermost array, or to the array itself.
+    fn stand_in_element(&mut self, inside: bool) {
+        if let Some(Open::Array { in_element, .. }) = self.open.last_mut() {
+            *in_element = inside;
         }
     }
 
