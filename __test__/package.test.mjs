@@ -82,7 +82,7 @@ describe("the packages", () => {
     const lib = await readdir(join(root, "lib"), { recursive: true });
     const scripts = lib.filter((name) => name.endsWith(".js")).map((name) => `lib/${name}`);
     const beside = ["LICENSE", "README.md", "index.d.cts", "index.d.ts", "index.js", "package.json"];
-    assert.deepEqual(packed.main.files, [...beside, ...scripts].sort());
+    assert.deepEqual(packed.main.files, [...beside, ...scripts, "schema/hooks.schema.json"].sort());
     assert.deepEqual(packed.platform.files, ["LICENSE", "README.md", ADDON, "package.json"].sort());
   });
 

@@ -35,16 +35,60 @@ pub enum DecidedBy {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HookOrigin {
+    Global,
+    Project,
     Programmatic,
 }
 
-/// Why a handler failed.
+impl HookOrigin {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HookOrigin::Global => "global",
+            HookOrigin::Project => "project",
+            HookOrigin::Programmatic => "programmatic",
+        }
+    }
+}
+
+/// Why a handler or a command failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum HookFailureReason {
+    /// A handler threw; or a fault that is not the command's.
     Error,
     Timeout,
+    /// Permission did not allow the command.
+    Denied,
+    /// The command could not be started.
+    Spawn,
+    /// Its exit code was not 0.
+    Exit,
+    /// A signal killed it.
+    Signal,
+    /// Its event could not be shortened to fit.
+    InputLimit,
+    OutputLimit,
+    MemoryLimit,
+    /// The sandbox could not be set up.
+    Sandbox,
+}
+
+impl HookFailureReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HookFailureReason::Error => "error",
+            HookFailureReason::Timeout => "timeout",
+            HookFailureReason::Denied => "denied",
+            HookFailureReason::Spawn => "spawn",
+            HookFailureReason::Exit => "exit",
+            HookFailureReason::Signal => "signal",
+            HookFailureReason::InputLimit => "input_limit",
+            HookFailureReason::OutputLimit => "output_limit",
+            HookFailureReason::MemoryLimit => "memory_limit",
+            HookFailureReason::Sandbox => "sandbox",
+        }
+    }
 }
 
 /// What a diagnostic of code `hook_failed` carries.
@@ -53,10 +97,19 @@ pub enum HookFailureReason {
 pub struct HookFailure {
     pub event: HookName,
     pub source: HookOrigin,
-    /// Position within the event's registrations at dispatch, from 0.
+    /// The hooks.json file, for a command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_file: Option<String>,
+    /// Position within that event's registrations at dispatch, from 0: commands of the global file, of the project file,
+    /// handlers. Commands whose `match` is for other tools count as well, so that a registration keeps its place.
     pub index: usize,
     pub reason: HookFailureReason,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
     pub duration_ms: f64,
+    /// The end of what the command wrote, secrets masked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
 }
 
 /// What was thrown: an error object that the host kept, or one of the core.

@@ -6,8 +6,10 @@
 pub mod agent;
 pub mod error;
 pub mod event;
+pub mod glob;
 pub mod hooks;
 pub mod host;
+pub mod json;
 pub mod model;
 pub mod permission;
 pub mod session;

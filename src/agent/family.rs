@@ -14,8 +14,8 @@ use super::flow::Flow;
 use super::input::{FamilyOptions, StartOptions};
 use super::run::Run;
 use crate::error::CoreError;
-use crate::event::{Event, HookError, HookFailure, Level};
-use crate::hooks::{Registry, failure_message};
+use crate::event::{Event, HookFailure, Level};
+use crate::hooks::{HookDiagnostic, HookFiles, Registry};
 use crate::host::{Effect, Host, Spawner};
 use crate::permission::redact::redact_text;
 use crate::permission::{Policy, default_policy};
@@ -86,7 +86,7 @@ impl Family {
             None => Some(default_policy()),
         };
         Ok(Rc::new(Family {
-            hooks: RefCell::new(Registry::new(host.clone())),
+            hooks: RefCell::new(Registry::new(host.clone(), &HookFiles::default())),
             host,
             spawner,
             tools,
@@ -214,14 +214,15 @@ impl Family {
         self.host.emit(&Effect::ForgetSession { session: session.id() });
     }
 
-    /// The one place that reports a failed hook.
-    pub(super) fn report_hook(&self, run: RunKey, failure: &HookFailure, thrown: Option<&HookError>) {
-        let thrown = thrown.map(|error| {
-            let text = format!("{}: {}", error.name, error.message);
-            if self.options.host_redacts { text } else { redact_text(&text).into_owned() }
-        });
-        let message = failure_message(failure, thrown.as_deref());
-        self.diagnose(run, Level::Error, "hook_failed", &message, Some(failure));
+    /// The text without its secrets, unless the host masks them itself.
+    pub(super) fn redacted(&self, text: &str) -> String {
+        if self.options.host_redacts { text.to_string() } else { redact_text(text).into_owned() }
+    }
+
+    /// The one place that reports what hooks have to say.
+    pub(super) fn report_hook(&self, run: RunKey, diagnostic: &HookDiagnostic) {
+        let HookDiagnostic { level, code, message, failure } = diagnostic;
+        self.diagnose(run, *level, code, message, failure.as_ref());
     }
 
     /// The one place that emits diagnostics.

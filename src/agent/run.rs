@@ -171,7 +171,9 @@ impl Run {
             run: self.key,
             subject,
             cancel: abandon.then_some(&self.stop),
-            report: &|failure, thrown| self.family.report_hook(self.key, &failure, thrown.as_ref()),
+            commands: None,
+            redact: &|text| self.family.redacted(text),
+            report: &|diagnostic| self.family.report_hook(self.key, &diagnostic),
         };
         dispatch.run(registrations).await.map_err(|_abandoned| Stopped::Cancelled)
     }

@@ -5,10 +5,14 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::registry::Snapshot;
+use super::command::{CommandFailure, CommandPort, CommandReport, CommandRequest, Commands, EventRequest};
+use super::failure::{HookDiagnostic, Redact, in_words};
+use super::files::CommandHook;
+use super::payload::{MAX_PAYLOAD_BYTES, Payload, PayloadError};
+use super::registry::{Entry, Registration, Snapshot};
 use crate::event::{HookError, HookFailure, HookFailureReason, HookOrigin};
 use crate::host::{Effect, HookSubject, Host, Timed};
-use crate::types::RunKey;
+use crate::types::{CallId, RunKey};
 
 /// The run was cancelled while a start hook was going: what had not begun was skipped.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,10 +23,29 @@ pub struct Dispatch<'a> {
     pub host: &'a Host,
     pub run: RunKey,
     pub subject: HookSubject,
-    /// For start events: abandons the handler in flight and skips the rest. End events have none.
+    /// For start events: abandons what is in flight and skips the rest. End events have none.
     pub cancel: Option<&'a CancellationToken>,
-    /// Told of each failure as it happens, with what was thrown.
-    pub report: &'a dyn Fn(HookFailure, Option<HookError>),
+    /// Without it, commands of the snapshot fail.
+    pub commands: Option<Commands<'a>>,
+    /// Masks secrets in what `report` is told.
+    pub redact: Redact<'a>,
+    /// Told of each failure as it happens.
+    pub report: &'a dyn Fn(HookDiagnostic),
+}
+
+/// The event of one dispatch: made by the host when it is first needed.
+struct SharedEvent {
+    key: CallId,
+    is_made: bool,
+    /// For commands: written once.
+    payload: Option<Result<Payload, NoPayload>>,
+}
+
+/// Why commands of this dispatch cannot run.
+#[derive(Clone)]
+struct NoPayload {
+    reason: HookFailureReason,
+    message: String,
 }
 
 impl Dispatch<'_> {
@@ -31,34 +54,54 @@ impl Dispatch<'_> {
     /// # Errors
     /// `Abandoned` when `cancel` fired first.
     pub async fn run(self, registrations: Snapshot) -> Result<(), Abandoned> {
-        let key = self.host.reserve(1);
+        let mut event = SharedEvent { key: self.host.reserve(1), is_made: false, payload: None };
         let last = registrations.len().saturating_sub(1);
-        for (index, registration) in registrations.iter().enumerate() {
+        for (index, entry) in registrations.iter().enumerate() {
             if self.cancel.is_some_and(CancellationToken::is_cancelled) {
                 return Err(Abandoned);
             }
-            let call = self
-                .host
-                .call(|id| Effect::Hook {
-                    id,
-                    run: self.run,
-                    handler: registration.handler,
-                    key,
-                    make: (index == 0).then_some(&self.subject),
-                    last: index == last,
-                })
-                .within(Some(registration.timeout));
-            let ended = match self.cancel {
-                None => call.await,
-                Some(cancel) => tokio::select! {
-                    biased;
-                    () = cancel.cancelled() => return Err(Abandoned),
-                    ended = call => ended,
-                },
-            };
-            self.judge(index, registration.timeout, ended);
+            match entry {
+                Entry::Command(command) => {
+                    if !command.is_for(self.commands.and_then(|commands| commands.tool)) {
+                        continue;
+                    }
+                    let handlers_follow = matches!(registrations.last(), Some(Entry::Handler(_)));
+                    // In a box, so that a dispatch without commands stays small.
+                    let running = Box::pin(self.command(index, command, &mut event, handlers_follow));
+                    self.unless_cancelled(running).await?;
+                }
+                Entry::Handler(registration) => {
+                    self.unless_cancelled(self.handler(index, registration, &mut event, index == last)).await?;
+                }
+            }
         }
         Ok(())
+    }
+
+    async fn unless_cancelled<T>(&self, future: impl Future<Output = T>) -> Result<T, Abandoned> {
+        match self.cancel {
+            None => Ok(future.await),
+            Some(cancel) => tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(Abandoned),
+                output = future => Ok(output),
+            },
+        }
+    }
+
+    async fn handler(&self, index: usize, registration: &Registration, event: &mut SharedEvent, last: bool) {
+        let make = (!event.is_made).then_some(&self.subject);
+        event.is_made = true;
+        let call = self.host.call(|id| Effect::Hook {
+            id,
+            run: self.run,
+            handler: registration.handler,
+            key: event.key,
+            make,
+            last,
+        });
+        let ended = call.within(Some(registration.timeout)).await;
+        self.judge(index, registration.timeout, ended);
     }
 
     fn judge(&self, index: usize, timeout: Duration, ended: Timed) {
@@ -76,26 +119,92 @@ impl Dispatch<'_> {
         let failure = HookFailure {
             event: self.subject.event,
             source: HookOrigin::Programmatic,
+            config_file: None,
             index,
             reason,
+            exit_code: None,
             duration_ms: elapsed.as_secs_f64() * 1000.0,
+            output: None,
         };
-        (self.report)(failure, thrown);
+        (self.report)(HookDiagnostic::of_handler(failure, thrown.as_ref(), self.redact));
+    }
+
+    async fn command(&self, index: usize, command: &CommandHook, event: &mut SharedEvent, handlers_follow: bool) {
+        let failure = match self.run_command(command, event, handlers_follow).await {
+            CommandReport::Ran => return,
+            CommandReport::Denied(reason) => not_run(HookFailureReason::Denied, reason),
+            CommandReport::Failed(failure) => failure,
+        };
+        (self.report)(HookDiagnostic::of_command(self.subject.event, index, command, failure, self.redact));
+    }
+
+    async fn run_command(
+        &self,
+        command: &CommandHook,
+        event: &mut SharedEvent,
+        handlers_follow: bool,
+    ) -> CommandReport {
+        let Some(Commands { port, .. }) = self.commands else {
+            let message = "nothing here can run commands".to_string();
+            return CommandReport::Failed(not_run(HookFailureReason::Spawn, message));
+        };
+        if event.payload.is_none() {
+            event.payload = Some(self.payload(event, port, handlers_follow).await);
+        }
+        let input = match &event.payload {
+            Some(Ok(payload)) => payload.bytes.clone(),
+            Some(Err(NoPayload { reason, message })) => {
+                return CommandReport::Failed(not_run(*reason, message.clone()));
+            }
+            None => return CommandReport::Failed(not_run(HookFailureReason::Error, String::new())),
+        };
+        port.run(CommandRequest {
+            event: self.subject.event,
+            source: command.source,
+            config_file: command.config_file.clone(),
+            command: command.command.clone(),
+            timeout: command.timeout,
+            input,
+            cancel: self.cancel.cloned(),
+        })
+        .await
     }
 }
 
-/// What a `hook_failed` diagnostic says. `thrown` has been redacted by whoever asks.
-pub fn failure_message(failure: &HookFailure, thrown: Option<&str>) -> String {
-    let event = failure.event.as_str();
-    let position = failure.index;
-    match (failure.reason, thrown) {
-        (HookFailureReason::Timeout, _) => format!(
-            "{event} hook #{position} (programmatic) failed: timeout, it had not settled after {:.0} ms; its signal was \
-             aborted and the run went on",
-            failure.duration_ms
-        ),
-        (HookFailureReason::Error, thrown) => {
-            format!("{event} hook #{position} (programmatic) failed: error, it threw {}", thrown.unwrap_or("nothing"))
+impl Dispatch<'_> {
+    /// Writes the event for commands, shortened if it must be.
+    async fn payload(&self, event: &mut SharedEvent, port: &dyn CommandPort, keep: bool) -> Result<Payload, NoPayload> {
+        let request = EventRequest { key: event.key, make: &self.subject, keep };
+        let fault = |message| NoPayload { reason: HookFailureReason::Error, message };
+        let text = port.event(request).await;
+        let text = text.map_err(|error| fault(format!("its event could not be written: {}", in_words(&error))))?;
+        event.is_made = true;
+        let event_bytes = text.len() + 1;
+        if event_bytes <= MAX_PAYLOAD_BYTES {
+            return Ok(Payload::whole(text));
+        }
+        // It may be many megabytes: not on the thread that drives the family.
+        let shortened = tokio::task::spawn_blocking(move || Payload::shortened(&text)).await;
+        match shortened {
+            Ok(Ok(payload)) => {
+                let subject = self.subject.event;
+                (self.report)(HookDiagnostic::of_shortened(subject, event_bytes, &payload.truncated, self.redact));
+                Ok(payload)
+            }
+            Ok(Err(PayloadError::TooLong)) => Err(NoPayload {
+                reason: HookFailureReason::InputLimit,
+                message: format!(
+                    "its event has {event_bytes} bytes, at most {MAX_PAYLOAD_BYTES} are allowed, and it cannot be \
+                     shortened to fit; nothing was started"
+                ),
+            }),
+            Ok(Err(PayloadError::NoObject(problem))) => Err(fault(format!("its event is no JSON object: {problem}"))),
+            Err(error) => Err(fault(format!("its event could not be shortened: {error}"))),
         }
     }
+}
+
+/// A command that was never started.
+fn not_run(reason: HookFailureReason, message: String) -> CommandFailure {
+    CommandFailure { reason, exit_code: None, output: String::new(), duration: Duration::ZERO, message }
 }

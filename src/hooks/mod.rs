@@ -1,8 +1,19 @@
-//! Lifecycle hooks: who is registered, and how one event reaches them. Knows no process, permission or run: whoever
-//! dispatches says what the event is about and what to do with a failure.
+//! Lifecycle hooks: who is registered, in code and in hooks.json, and how one event reaches them. Knows no process,
+//! permission or run: whoever dispatches says what the event is about, runs commands, and takes the diagnostics.
 
+mod command;
+mod config;
 mod dispatch;
+mod failure;
+mod files;
+mod outline;
+mod payload;
 mod registry;
 
-pub use dispatch::{Abandoned, Dispatch, failure_message};
+pub use command::{CommandFailure, CommandPort, CommandReport, CommandRequest, Commands, EventRequest};
+pub use config::hooks_schema;
+pub use dispatch::{Abandoned, Dispatch};
+pub use failure::{HookDiagnostic, MAX_OUTPUT_TAIL_BYTES, MAX_REPORTED_OUTPUT_BYTES, Redact};
+pub use files::{CommandHook, ConfigFailure, HookFiles, MAX_FILE_BYTES};
+pub use payload::{MAX_PAYLOAD_BYTES, Payload, PayloadError};
 pub use registry::{DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS, Registry, Snapshot};

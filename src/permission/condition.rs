@@ -4,7 +4,7 @@ use fancy_regex::RegexBuilder as FancyBuilder;
 use regex::Regex;
 use serde_json::{Number, Value};
 
-use super::pattern::Glob;
+use crate::glob::Glob;
 use crate::types::nearest::nearest;
 
 /// How often a pattern that needs backtracking may go back.

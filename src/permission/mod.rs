@@ -8,5 +8,5 @@ pub mod redact;
 pub mod shell;
 
 pub use crate::types::Decision;
-pub use pattern::{Glob, ShellPattern};
+pub use pattern::ShellPattern;
 pub use policy::{Policy, Verdict, default_policy, parse_input};

@@ -13,7 +13,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::condition::{BACKTRACK_LIMIT, Condition};
-use super::pattern::{Glob, ShellPattern};
+use super::pattern::ShellPattern;
+use crate::glob::Glob;
 use crate::types::Decision;
 pub use input::parse_input;
 use matching::{Matched, View};

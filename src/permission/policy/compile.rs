@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::{Layer, Path, Rule, ToolGlobs, strictness};
+use crate::glob::Glob;
 use crate::permission::condition::{Condition, kind_of};
-use crate::permission::pattern::{Glob, ShellPattern};
+use crate::permission::pattern::ShellPattern;
 use crate::types::Decision;
 use crate::types::nearest::nearest;
 

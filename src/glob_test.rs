@@ -41,3 +41,27 @@ fn globs_that_cannot_be_read_are_refused() {
         assert!(Glob::new(glob).is_err(), "{glob:?}");
     }
 }
+
+#[test]
+fn in_a_name_nothing_is_a_component() {
+    for (glob, matching, others) in [
+        ("*", &["write_file", "a/b", "\n", ""][..], &[][..]),
+        ("mcp__*", &["mcp__a/b"], &["mcp_a", "MCP__a"]),
+        ("a?b", &["a/b", "a_b"], &["ab"]),
+        ("[!a]", &["/", "b"], &["a"]),
+        ("{read,write}_file", &["read_file", "write_file"], &["edit_file", "write_fileS"]),
+        ("**", &["a/b"], &[]),
+        ("\\!a", &["!a"], &["a"]),
+    ] {
+        let compiled = Glob::of_name(glob).unwrap();
+        for text in matching {
+            assert!(compiled.matches(text), "{glob} on {text:?}");
+        }
+        for text in others {
+            assert!(!compiled.matches(text), "{glob} on {text:?}");
+        }
+    }
+    for glob in ["", "!a", "[a", "{a", "a}", "a\\", "[z-a]"] {
+        assert!(Glob::of_name(glob).is_err(), "{glob:?}");
+    }
+}

@@ -1,0 +1,171 @@
+//! Globs over names and paths. Pure text; knows nothing of rules, tools or files.
+//!
+//! A glob becomes a regular expression of linear time. The usual crate matches bytes and lets `**` cross a separator
+//! only where it is a whole component; here `**` always crosses, and `?` and classes mean characters.
+
+use regex::{Regex, RegexBuilder};
+
+/// A compiled glob, with classes and braces. Dot files match.
+#[derive(Debug)]
+pub struct Glob {
+    regex: Regex,
+    negated: bool,
+}
+
+impl Glob {
+    /// A glob over paths: `*` and `?` stop at `/`, `**` does not; a leading `!` negates.
+    ///
+    /// # Errors
+    /// Says what is wrong with the glob.
+    pub fn new(glob: &str) -> Result<Glob, String> {
+        match glob.strip_prefix('!') {
+            Some(rest) => Glob::compile(rest, true, true),
+            None => Glob::compile(glob, false, true),
+        }
+    }
+
+    /// A glob over names, which have no components: `*` and `?` match any character, and nothing negates.
+    ///
+    /// # Errors
+    /// Says what is wrong with the glob.
+    pub fn of_name(glob: &str) -> Result<Glob, String> {
+        if glob.starts_with('!') {
+            return Err("it cannot be negated (write \\! for the character)".to_string());
+        }
+        Glob::compile(glob, false, false)
+    }
+
+    fn compile(glob: &str, negated: bool, components: bool) -> Result<Glob, String> {
+        if glob.is_empty() {
+            return Err("it is empty".to_string());
+        }
+        let source = Translation::of(glob, components)?;
+        let regex = RegexBuilder::new(&source).dot_matches_new_line(true).build().map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => "it is too long".to_string(),
+            _ => "it is nested too deeply, or has an empty range".to_string(),
+        })?;
+        Ok(Glob { regex, negated })
+    }
+
+    /// Whether the whole text matches.
+    pub fn matches(&self, text: &str) -> bool {
+        self.regex.is_match(text) != self.negated
+    }
+}
+
+/// A glob on its way to a regular expression.
+struct Translation<'a> {
+    rest: std::iter::Peekable<std::str::Chars<'a>>,
+    out: String,
+    /// The character before, if it was an ordinary one.
+    before: Option<char>,
+    braces: usize,
+    /// Whether `/` parts the text into components.
+    components: bool,
+}
+
+impl Translation<'_> {
+    fn of(glob: &str, components: bool) -> Result<String, String> {
+        let mut translation =
+            Translation { rest: glob.chars().peekable(), out: "^(?:".into(), before: None, braces: 0, components };
+        while let Some(character) = translation.rest.next() {
+            translation.one(character)?;
+        }
+        if translation.braces > 0 {
+            return Err("a { has no }".to_string());
+        }
+        translation.out.push_str(r")\z");
+        Ok(translation.out)
+    }
+
+    fn one(&mut self, character: char) -> Result<(), String> {
+        // At the start of the glob, of an alternative, or of a component.
+        let starts_component = self.before.is_none_or(|before| before == '/');
+        self.before = Some(character);
+        match character {
+            '*' if self.rest.peek() == Some(&'*') => self.stars(starts_component),
+            '*' => self.out.push_str(if self.components { "[^/]*" } else { ".*" }),
+            '?' => self.out.push_str(if self.components { "[^/]" } else { "." }),
+            '[' => self.class()?,
+            '{' => {
+                self.braces += 1;
+                self.before = None;
+                self.out.push_str("(?:");
+            }
+            ',' if self.braces > 0 => {
+                self.before = None;
+                self.out.push('|');
+            }
+            '}' if self.braces > 0 => {
+                self.braces -= 1;
+                self.out.push(')');
+            }
+            '}' => return Err("a } has no { (write \\} for the character)".to_string()),
+            '\\' => {
+                let escaped = self.rest.next().ok_or("it ends in a lone \\")?;
+                self.literal(escaped);
+            }
+            other => self.literal(other),
+        }
+        Ok(())
+    }
+
+    /// `**/` at the start of a component stands for no component as well.
+    fn stars(&mut self, starts_component: bool) {
+        while self.rest.peek() == Some(&'*') {
+            self.rest.next();
+        }
+        if starts_component && self.rest.peek() == Some(&'/') {
+            self.rest.next();
+            self.before = Some('/');
+            self.out.push_str("(?:.*/)?");
+        } else {
+            self.out.push_str(".*");
+        }
+    }
+
+    fn class(&mut self) -> Result<(), String> {
+        let unclosed = || "a [ has no ] (write \\[ for the character)".to_string();
+        self.out.push('[');
+        if matches!(self.rest.peek(), Some('!' | '^')) {
+            self.rest.next();
+            self.out.push('^');
+            if self.components {
+                // What a class leaves out is another character of the same component.
+                self.out.push('/');
+            }
+        }
+        let mut first = true;
+        loop {
+            let character = self.rest.next().ok_or_else(unclosed)?;
+            match character {
+                ']' if !first => break,
+                '\\' => {
+                    let escaped = self.rest.next().ok_or_else(unclosed)?;
+                    self.class_literal(escaped);
+                }
+                '-' if !first && self.rest.peek().is_some_and(|next| *next != ']') => self.out.push('-'),
+                other => self.class_literal(other),
+            }
+            first = false;
+        }
+        self.out.push(']');
+        Ok(())
+    }
+
+    fn literal(&mut self, character: char) {
+        let mut buffer = [0; 4];
+        self.out.push_str(&regex::escape(character.encode_utf8(&mut buffer)));
+    }
+
+    fn class_literal(&mut self, character: char) {
+        if character.is_ascii_punctuation() {
+            self.out.push('\\');
+        }
+        self.out.push(character);
+    }
+}
+
+#[cfg(test)]
+#[path = "glob_test.rs"]
+mod tests;
