@@ -10,6 +10,7 @@ pub mod hooks;
 pub mod host;
 pub mod model;
 pub mod permission;
+pub mod process;
 pub mod session;
 pub mod tools;
 pub mod types;

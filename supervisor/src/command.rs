@@ -51,14 +51,8 @@ fn programs(name: &[u8], env: &[Vec<u8>]) -> Option<Vec<CString>> {
         .collect()
 }
 
-/// What the parent knows and the filter needs.
-pub struct Place {
-    /// For root: whom to guard.
-    pub wards: Option<Wards>,
-}
-
-/// Becomes the command. What cannot be done is told, and ends the process.
-pub fn become_command(prepared: &Prepared, place: &Place) -> ! {
+/// Becomes the command. What cannot be done is told, and ends the process. `wards`: for root, whom to guard from it.
+pub fn become_command(prepared: &Prepared, wards: Option<Wards>) -> ! {
     sys::own_session();
     or_fail(Stage::Limits, limits::set(prepared.limits));
     or_fail(Stage::Cwd, sys::change_folder(&prepared.cwd));
@@ -70,8 +64,8 @@ pub fn become_command(prepared: &Prepared, place: &Place) -> ! {
     sys::close_from_on_exec(3);
     let argv = pointers(&prepared.argv);
     let env = pointers(&prepared.env);
-    if let Some(wards) = place.wards {
-        guard::set(wards);
+    if wards.is_some_and(guard::set) {
+        sys::tell(STATUS_FD, Status::Guarded);
     }
     sys::reset_signals();
     let mut error = Errno(libc::ENOENT);

@@ -3,7 +3,7 @@
 
 use lite_agent_supervisor::protocol::{Bound, Request, STATUS_FD, Stage, Status};
 
-use crate::command::{Place, Prepared, become_command};
+use crate::command::{Prepared, become_command};
 use crate::guard::Wards;
 use crate::limits;
 use crate::sys::{self, Change, Errno, Reaped};
@@ -23,14 +23,12 @@ pub struct Charge {
 
 /// Starts the command and stays until nothing of it is left.
 pub fn keep(charge: Charge) -> ! {
-    let place = Place {
-        wards: sys::is_root().then(|| Wards {
-            guardian: charge.guardian,
-            keeper: sys::own_pid(),
-            host: charge.host,
-            host_group: sys::group_of(charge.host),
-        }),
-    };
+    let wards = sys::is_root().then(|| Wards {
+        guardian: charge.guardian,
+        keeper: sys::own_pid(),
+        host: charge.host,
+        host_group: sys::group_of(charge.host),
+    });
     if limits::is_any(charge.request.limits) && charge.sight == Sight::Blind {
         refuse(Stage::Proc, Errno(libc::ENOENT));
     }
@@ -38,13 +36,13 @@ pub fn keep(charge: Charge) -> ! {
         refuse(Stage::Setup, error);
     }
     let main = match sys::fork() {
-        Ok(0) => become_command(&charge.prepared, &place),
+        Ok(0) => become_command(&charge.prepared, wards),
         Ok(pid) => pid,
         Err(error) => refuse(Stage::Fork, error),
     };
     sys::become_unreadable();
     sys::let_go_of_streams();
-    sys::tell(STATUS_FD, Status::Started { keeper: sys::own_pid(), main, guarded: place.wards.is_some() });
+    sys::tell(STATUS_FD, Status::Started { keeper: sys::own_pid(), main });
     let next_look = limits::is_any(charge.request.limits).then(|| sys::monotonic_ms() + limits::LOOK_EVERY_MS);
     Keeper { charge, main: Some(main), next_look, kill_at: None }.watch()
 }

@@ -50,8 +50,10 @@ pub enum Confinement {
 /// What the supervisor tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// The command's main process and its parent, the keeper, are there. `guarded`: a filter refuses signals to them.
-    Started { keeper: i32, main: i32, guarded: bool },
+    /// The command's main process and its parent, the keeper, are there.
+    Started { keeper: i32, main: i32 },
+    /// A filter refuses the command signals to its supervisor and the host.
+    Guarded,
     /// The main process exited with this code.
     Exit(i32),
     /// The main process was killed by this signal.
@@ -123,7 +125,8 @@ impl Status {
     /// The line, with its newline; short enough to be written in one piece.
     pub fn to_line(self) -> String {
         match self {
-            Status::Started { keeper, main, guarded } => format!("started {keeper} {main} {}\n", u8::from(guarded)),
+            Status::Started { keeper, main } => format!("started {keeper} {main}\n"),
+            Status::Guarded => "guarded\n".to_string(),
             Status::Exit(code) => format!("exit {code}\n"),
             Status::Signal(number) => format!("signal {number}\n"),
             Status::Failed { stage, errno } => format!("failed {} {errno}\n", word_of(&STAGES, stage)),
@@ -137,11 +140,10 @@ impl Status {
     pub fn from_line(line: &str) -> Option<Status> {
         let mut words = line.split(' ');
         let status = match words.next()? {
-            "started" => Status::Started {
-                keeper: words.next()?.parse().ok()?,
-                main: words.next()?.parse().ok()?,
-                guarded: words.next()? == "1",
-            },
+            "started" => {
+                Status::Started { keeper: words.next()?.parse().ok()?, main: words.next()?.parse().ok()? }
+            }
+            "guarded" => Status::Guarded,
             "exit" => Status::Exit(words.next()?.parse().ok()?),
             "signal" => Status::Signal(words.next()?.parse().ok()?),
             "failed" => Status::Failed {
@@ -317,8 +319,8 @@ mod tests {
     #[test]
     fn every_status_is_read_as_it_was_written() {
         let mut all = vec![
-            Status::Started { keeper: 5, main: 6, guarded: true },
-            Status::Started { keeper: 5, main: 6, guarded: false },
+            Status::Started { keeper: 5, main: 6 },
+            Status::Guarded,
             Status::Exit(255),
             Status::Signal(9),
             Status::Lost,

@@ -128,7 +128,10 @@ pub fn close_from_on_exec(first: u32) {
         return;
     }
     // SAFETY: sets a flag of a descriptor.
-    each_descriptor(first, |fd| drop(unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) }));
+    each_descriptor(first, |fd| {
+        // SAFETY: sets a flag of a descriptor.
+        unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
+    });
 }
 
 /// For kernels before 5.9, and before 5.11 for the flag.
