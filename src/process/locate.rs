@@ -36,7 +36,8 @@ pub fn locate_supervisor(addon_folder: &Path) -> Result<PathBuf, String> {
 /// Always.
 #[cfg(not(target_os = "linux"))]
 pub fn locate_supervisor(_addon_folder: &Path) -> Result<PathBuf, String> {
-    Err("commands can be run on Linux only so far: leave out bash, background commands and command hooks here".to_string())
+    Err("commands can be run on Linux only so far: leave out bash, background commands and command hooks here"
+        .to_string())
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -1,5 +1,7 @@
 //! What a command wrote: where it goes, and how it is kept. Knows no pipes.
 
+use std::fmt;
+
 use super::text::Utf8Decoder;
 
 /// Where bytes came from.
@@ -44,7 +46,7 @@ pub enum Taken {
 }
 
 /// The output of one command, in order of arrival.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct Output {
     bytes: Vec<u8>,
     /// How many bytes came from one stream before the other's turn; begins with stdout, so that the first may be 0. Four
@@ -133,6 +135,14 @@ impl Output {
         if let Some(ended) = self.ended.get_mut(stream.index()) {
             *ended = true;
         }
+    }
+}
+
+/// The beginning of the text, and how much there is: nobody wants to read 50 MB in a log.
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let start = String::from_utf8_lossy(self.bytes.get(..200).unwrap_or(&self.bytes));
+        f.debug_struct("Output").field("bytes", &self.bytes.len()).field("start", &start).finish_non_exhaustive()
     }
 }
 

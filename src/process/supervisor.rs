@@ -67,8 +67,8 @@ impl Supervisor {
             // SAFETY: fills the status.
             let found = unsafe { libc::waitpid(self.pid, &raw mut status, libc::WNOHANG) };
             // A host that ignores SIGCHLD has its children reaped by the kernel.
-            self.reaped = found == self.pid
-                || found < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD);
+            self.reaped =
+                found == self.pid || found < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD);
         }
         self.reaped
     }

@@ -1,9 +1,7 @@
 //! The guardian: started by the runner. Reads the request, makes the keeper, and kills the tree when the control pipe
 //! closes, the host dies, or the keeper comes to grief.
 
-use lite_agent_supervisor::protocol::{
-    CONTROL_FD, HEADER_BYTES, Request, STATUS_FD, Stage, Status, body_length,
-};
+use lite_agent_supervisor::protocol::{CONTROL_FD, HEADER_BYTES, Request, STATUS_FD, Stage, Status, body_length};
 
 use crate::command::Prepared;
 use crate::keeper::{Charge, keep};
@@ -90,7 +88,9 @@ impl Guardian {
             let [control, host] = if self.ordering.is_some() { [CONTROL_FD, self.host] } else { [-1, -1] };
             let [closed, died, signalled] = sys::wait_for([control, host, self.signals], -1);
             let asked = signalled && sys::asked_to_end(self.signals);
-            if (closed || died || asked) && let Some(ordering) = self.ordering.take() {
+            if (closed || died || asked)
+                && let Some(ordering) = self.ordering.take()
+            {
                 sys::close(ordering);
             }
             self.reap();
@@ -113,7 +113,7 @@ impl Guardian {
         if matches!(change, Change::Killed(_) | Change::Stopped) {
             sys::tell(STATUS_FD, Status::Lost);
         }
-        tree::destroy(self.sight, |_| {});
+        tree::destroy(self.sight, None, |_| {});
         leave()
     }
 }

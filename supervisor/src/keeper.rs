@@ -5,7 +5,7 @@ use lite_agent_supervisor::protocol::{Bound, Request, STATUS_FD, Stage, Status};
 
 use crate::command::{Prepared, become_command};
 use crate::guard::Wards;
-use crate::limits;
+use crate::limits::{self, Measure};
 use crate::sys::{self, Change, Errno, Reaped};
 use crate::tree::{self, Sight};
 
@@ -123,9 +123,12 @@ impl Keeper {
     }
 
     fn measure(&mut self, now: u64) {
-        let Some(bound) = limits::passed(self.charge.request.limits, self.charge.sight) else {
-            self.next_look = Some(now + limits::LOOK_EVERY_MS);
-            return;
+        let bound = match limits::measure(self.charge.request.limits, self.charge.sight) {
+            Measure::Within { next_look_ms } => {
+                self.next_look = Some(now + next_look_ms);
+                return;
+            }
+            Measure::Passed(bound) => bound,
         };
         self.next_look = None;
         sys::tell(STATUS_FD, Status::Limit(bound));
@@ -138,8 +141,8 @@ impl Keeper {
     }
 
     fn destroy(&mut self) -> ! {
-        let sight = self.charge.sight;
-        tree::destroy(sight, |reaped| self.note(reaped));
+        let (sight, main) = (self.charge.sight, self.main);
+        tree::destroy(sight, main, |reaped| self.note(reaped));
         self.leave()
     }
 

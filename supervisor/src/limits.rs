@@ -7,8 +7,10 @@ use lite_agent_supervisor::protocol::{Bound, Limits};
 use crate::sys::{self, Errno};
 use crate::tree::{Sight, stat};
 
-/// How often the tree is measured.
+/// How often the tree is measured, and how often when it holds half of the memory that it may: what fills memory at full
+/// speed takes the other half within tens of milliseconds.
 pub const LOOK_EVERY_MS: u64 = 50;
+const CLOSE_LOOK_EVERY_MS: u64 = 10;
 
 /// The kernel's own limits are a brake for what outruns the looks, and lie above the bounds: who passes a bound is to be
 /// killed with that reason, not to fail with one of its own.
@@ -20,7 +22,7 @@ pub fn set(limits: Limits) -> Result<(), Errno> {
     sys::set_limit(libc::RLIMIT_CORE, 0, 0)?;
     if let Some(bytes) = limits.memory_bytes {
         // Not RLIMIT_AS: what a program reserves and never touches is no memory, and Node reserves gigabytes.
-        let data = bytes.saturating_add(bytes / 2).saturating_add(DATA_SLACK_BYTES);
+        let data = bytes.saturating_mul(2).saturating_add(DATA_SLACK_BYTES);
         sys::set_limit(libc::RLIMIT_DATA, data, data)?;
     }
     if let Some(seconds) = limits.cpu_seconds {
@@ -34,30 +36,52 @@ pub fn is_any(limits: Limits) -> bool {
     limits != Limits::default()
 }
 
-/// The bound that the tree below this process has passed.
-pub fn passed(limits: Limits, sight: Sight) -> Option<Bound> {
+/// What a look at the tree found.
+pub enum Measure {
+    Within { next_look_ms: u64 },
+    Passed(Bound),
+}
+
+/// Measures the tree below this process.
+pub fn measure(limits: Limits, sight: Sight) -> Measure {
+    let own = sys::own_pid();
+    // A bomb of forks is not looked through to its end.
+    if let Some(most) = limits.max_processes {
+        let enough = usize::try_from(most).unwrap_or(usize::MAX);
+        let some = sight.some_below(own, enough);
+        if some.len() > enough && (running(&some) > most || running(&sight.below(own)) > most) {
+            return Measure::Passed(Bound::Processes);
+        }
+    }
+    if limits.memory_bytes.is_none() && limits.cpu_seconds.is_none() {
+        return Measure::Within { next_look_ms: LOOK_EVERY_MS };
+    }
     let (page_bytes, tick_ms) = sys::units();
-    let tree = sight.below(sys::own_pid());
-    let (mut processes, mut cpu_ticks, mut bytes) = (0, 0, 0);
+    let tree = sight.below(own);
+    let (mut cpu_ticks, mut bytes) = (0, 0);
     for pid in &tree {
-        let Some(stat) = stat(*pid) else { continue };
-        cpu_ticks += stat.cpu_ticks;
-        processes += u64::from(!stat.zombie);
+        cpu_ticks += stat(*pid).map_or(0, |stat| stat.cpu_ticks);
         if limits.memory_bytes.is_some() {
             bytes += own_pages(*pid).unwrap_or(0) * page_bytes;
         }
-    }
-    if limits.max_processes.is_some_and(|most| processes > most) {
-        return Some(Bound::Processes);
     }
     // Pages that processes share after a fork were counted for each: only if that is too much, count them right, which
     // takes the kernel a walk over all of them.
     let over = |most: u64| bytes > most && tree.iter().map(|pid| proportional_bytes(*pid)).sum::<u64>() > most;
     if limits.memory_bytes.is_some_and(over) {
-        return Some(Bound::Memory);
+        return Measure::Passed(Bound::Memory);
     }
     let cpu_ms = cpu_ticks * tick_ms + sys::reaped_cpu_ms();
-    limits.cpu_seconds.is_some_and(|most| cpu_ms > most.saturating_mul(1000)).then_some(Bound::Cpu)
+    if limits.cpu_seconds.is_some_and(|most| cpu_ms > most.saturating_mul(1000)) {
+        return Measure::Passed(Bound::Cpu);
+    }
+    let close = limits.memory_bytes.is_some_and(|most| bytes > most / 2);
+    Measure::Within { next_look_ms: if close { CLOSE_LOOK_EVERY_MS } else { LOOK_EVERY_MS } }
+}
+
+/// How many of them have not ended.
+fn running(pids: &[i32]) -> u64 {
+    pids.iter().map(|pid| u64::from(stat(*pid).is_some_and(|stat| !stat.zombie))).sum()
 }
 
 /// Resident pages without those of files.

@@ -140,16 +140,11 @@ impl Status {
     pub fn from_line(line: &str) -> Option<Status> {
         let mut words = line.split(' ');
         let status = match words.next()? {
-            "started" => {
-                Status::Started { keeper: words.next()?.parse().ok()?, main: words.next()?.parse().ok()? }
-            }
+            "started" => Status::Started { keeper: words.next()?.parse().ok()?, main: words.next()?.parse().ok()? },
             "guarded" => Status::Guarded,
             "exit" => Status::Exit(words.next()?.parse().ok()?),
             "signal" => Status::Signal(words.next()?.parse().ok()?),
-            "failed" => Status::Failed {
-                stage: value_of(&STAGES, words.next()?)?,
-                errno: words.next()?.parse().ok()?,
-            },
+            "failed" => Status::Failed { stage: value_of(&STAGES, words.next()?)?, errno: words.next()?.parse().ok()? },
             "limit" => Status::Limit(value_of(&BOUNDS, words.next()?)?),
             "lost" => Status::Lost,
             "clean" => Status::Clean,

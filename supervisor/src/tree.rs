@@ -34,15 +34,20 @@ impl Sight {
 
     /// All below `root`, parents first, itself not among them. Where blind, only the children of this process.
     pub fn below(self, root: i32) -> Vec<i32> {
+        self.some_below(root, usize::MAX)
+    }
+
+    /// The same, but no longer looked for once there are more than `enough`.
+    pub fn some_below(self, root: i32, enough: usize) -> Vec<i32> {
         match self {
-            Sight::Children => by_children(root),
+            Sight::Children => by_children(root, enough),
             Sight::Parents => by_parents(root),
             Sight::Blind => (2..MAX_PID).filter(|pid| sys::is_child(*pid)).collect(),
         }
     }
 }
 
-fn by_children(root: i32) -> Vec<i32> {
+fn by_children(root: i32, enough: usize) -> Vec<i32> {
     let mut found = Vec::new();
     let mut next = Some(root);
     let mut index = 0;
@@ -52,7 +57,7 @@ fn by_children(root: i32) -> Vec<i32> {
             let Ok(list) = fs::read_to_string(task.path().join("children")) else { continue };
             found.extend(list.split_ascii_whitespace().filter_map(|word| word.parse::<i32>().ok()));
         }
-        next = found.get(index).copied();
+        next = if found.len() > enough { None } else { found.get(index).copied() };
         index += 1;
     }
     found
@@ -108,18 +113,22 @@ pub fn ask_to_end(sight: Sight, main: Option<i32>) {
     }
 }
 
-/// Kills everything below this process and reaps it; `reaped` sees each. Comes back when nothing is left: a process that
-/// we may not kill (it became another user's) is tried again for as long as it lives.
-pub fn destroy(sight: Sight, mut reaped: impl FnMut(Reaped)) {
+/// Kills everything below this process and reaps it; `reaped` sees each. `main`: the command, if it was not reaped yet.
+/// Comes back when nothing is left: a process that we may not kill (it became another user's) is tried again for as long
+/// as it lives.
+pub fn destroy(sight: Sight, main: Option<i32>, mut reaped: impl FnMut(Reaped)) {
     let own = sys::own_pid();
+    sys::hurry();
+    if let Some(main) = main {
+        // Its group, at one stroke and without a search: a bomb of forks is one group as a rule.
+        sys::send(-main, libc::SIGKILL);
+    }
     if sight != Sight::Blind {
         freeze(sight, own);
     }
     let mut pause_us = FIRST_PAUSE_US;
     loop {
-        for pid in sight.below(own) {
-            sys::send(pid, libc::SIGKILL);
-        }
+        signal_groups(&sight.below(own), &mut HashSet::new(), libc::SIGKILL);
         // Whoever lost its parent is our child by now, or will be when that one is gone.
         loop {
             match sys::reap() {
@@ -140,16 +149,30 @@ pub fn destroy(sight: Sight, mut reaped: impl FnMut(Reaped)) {
 fn freeze(sight: Sight, own: i32) {
     let mut seen = HashSet::new();
     for _ in 0..MAX_FREEZING_LOOKS {
-        let before = seen.len();
-        for pid in sight.below(own) {
-            if seen.insert(pid) {
-                sys::send(pid, libc::SIGSTOP);
-            }
-        }
-        if seen.len() == before {
+        if !signal_groups(&sight.below(own), &mut seen, libc::SIGSTOP) {
             return;
         }
     }
+}
+
+/// Signals these processes, but those whose group or who themselves were `seen`; whether there were any. A group is
+/// signalled as one, between two forks of its members, and holds nobody but ours: the command began a session of its
+/// own, and groups do not span sessions.
+fn signal_groups(pids: &[i32], seen: &mut HashSet<i32>, signal: i32) -> bool {
+    let own_group = sys::group_of(sys::own_pid());
+    let mut any = false;
+    for pid in pids {
+        let group = sys::group_of(*pid);
+        if group > 1 && group != own_group && seen.insert(-group) {
+            sys::send(-group, signal);
+            seen.insert(*pid);
+            any = true;
+        } else if seen.insert(*pid) {
+            sys::send(*pid, signal);
+            any = true;
+        }
+    }
+    any
 }
 
 #[cfg(test)]
@@ -168,9 +191,13 @@ mod tests {
     fn children_and_parents_see_the_same_tree() {
         // The test's own threads and siblings come and go, but whoever is below us is seen either way.
         let own = sys::own_pid();
-        assert_eq!(by_children(own), by_parents(own));
+        assert_eq!(by_children(own, usize::MAX), by_parents(own));
         assert_ne!(Sight::find(), Sight::Blind);
         let parent = stat(own).map(|stat| stat.parent);
-        assert!(parent.is_some_and(|parent| by_parents(parent).contains(&own) && by_children(parent).contains(&own)));
+        assert!(
+            parent.is_some_and(
+                |parent| by_parents(parent).contains(&own) && by_children(parent, usize::MAX).contains(&own)
+            )
+        );
     }
 }

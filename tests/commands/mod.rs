@@ -132,7 +132,8 @@ pub fn zombies() -> Vec<i32> {
     let own = std::process::id();
     let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
     let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-    let children: Vec<i32> = lists.flat_map(|list| list.split(' ').filter_map(|word| word.parse().ok()).collect::<Vec<_>>()).collect();
+    let children: Vec<i32> =
+        lists.flat_map(|list| list.split(' ').filter_map(|word| word.parse().ok()).collect::<Vec<_>>()).collect();
     assert!(own > 0);
     children.into_iter().filter(|pid| is_zombie(*pid)).collect()
 }
