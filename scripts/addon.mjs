@@ -68,7 +68,9 @@ async function generate(profile) {
   mkdirSync(folder, { recursive: true });
   const napi = join(root, "node_modules", "@napi-rs", "cli", "dist", "cli.js");
   const words = [napi, "build", "--platform", ...PROFILE_WORDS[profile], "--no-js", "--dts", "binding.d.cts"];
-  const code = await run(process.execPath, [...words, "--output-dir", folder, "--", ...lockWords()], { output: "stderr" });
+  const code = await run(process.execPath, [...words, "--output-dir", folder, "--", ...lockWords()], {
+    output: "stderr",
+  });
   if (code !== 0) throw new StepError(`the build failed with ${code}: see above`);
   return folder;
 }

@@ -123,13 +123,10 @@ pub fn destroy(sight: Sight, main: Option<i32>, mut reaped: impl FnMut(Reaped)) 
         // Its group, at one stroke and without a search: a bomb of forks is one group as a rule.
         sys::send(-main, libc::SIGKILL);
     }
-    if sight != Sight::Blind {
-        freeze(sight, own);
-    }
+    let mut frozen = false;
     let mut pause_us = FIRST_PAUSE_US;
     loop {
-        signal_groups(&sight.below(own), &mut HashSet::new(), libc::SIGKILL);
-        // Whoever lost its parent is our child by now, or will be when that one is gone.
+        // Before any look: where blind, one takes a second.
         loop {
             match sys::reap() {
                 Reaped::NoChildren => return,
@@ -140,6 +137,12 @@ pub fn destroy(sight: Sight, main: Option<i32>, mut reaped: impl FnMut(Reaped)) 
                 }
             }
         }
+        if !frozen && sight != Sight::Blind {
+            freeze(sight, own);
+            frozen = true;
+        }
+        // Whoever loses its parent by this is our child at the next look, or when that parent is gone.
+        signal_groups(&sight.below(own), &mut HashSet::new(), libc::SIGKILL);
         sys::pause_us(pause_us);
         pause_us = (pause_us * 2).min(LONGEST_PAUSE_US);
     }
