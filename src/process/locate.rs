@@ -40,7 +40,8 @@ pub fn locate_supervisor(_addon_folder: &Path) -> Result<PathBuf, String> {
         .to_string())
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
 

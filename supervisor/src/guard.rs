@@ -122,7 +122,8 @@ fn jump(k: u32, jt: u8, jf: u8) -> libc::sock_filter {
     libc::sock_filter { code: JUMP_IF_EQUAL, jt, jf, k }
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(test)]
+#[cfg(target_arch = "x86_64")]
 mod tests {
     use super::*;
 
