@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "node:test";
@@ -14,6 +14,7 @@ import { pack } from "../scripts/pack.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const ADDON = "lite-agent.linux-x64-gnu.node";
+const SUPERVISOR = "lite-agent-supervisor";
 
 /** The first snippet of the hooks' specification, with a scripted model, and a run before and after `removeAudit()`. */
 const SNIPPET = `
@@ -83,7 +84,7 @@ describe("the packages", () => {
     const scripts = lib.filter((name) => name.endsWith(".js")).map((name) => `lib/${name}`);
     const beside = ["LICENSE", "README.md", "index.d.cts", "index.d.ts", "index.js", "package.json"];
     assert.deepEqual(packed.main.files, [...beside, ...scripts, "schema/hooks.schema.json"].sort());
-    assert.deepEqual(packed.platform.files, ["LICENSE", "README.md", ADDON, "package.json"].sort());
+    assert.deepEqual(packed.platform.files, ["LICENSE", "README.md", ADDON, SUPERVISOR, "package.json"].sort());
   });
 
   it("depend on nothing but the native part, in the same version", async () => {
@@ -117,6 +118,16 @@ describe("the packages", () => {
     assert.deepEqual(required, { stdout: PRINTED, stderr: "" });
     const installed = await readdir(join(project, "node_modules"));
     assert.deepEqual(installed.filter((name) => !name.startsWith(".")).sort(), ["@lite-agent", "lite-agent"]);
+  });
+
+  it("install a supervisor that is small and can be executed", async () => {
+    const project = await install("supervised", packed.main.path, packed.platform.path);
+    const file = join(project, "node_modules", "@lite-agent", "binding-linux-x64-gnu", SUPERVISOR);
+    const { mode, size } = await stat(file);
+    assert.equal(mode & 0o111, 0o111);
+    assert.ok(size < 1_500_000, `${size} bytes`);
+    // By hand it does nothing, and says so.
+    await assert.rejects(start(file, [], project), ({ code, stderr }) => code === 2 && /is started by/.test(stderr));
   });
 
   it("offer nothing to import but the main entry and package.json", async () => {

@@ -1,17 +1,18 @@
-// Builds the addon, if what is there was not built from the sources as they are. A stamp keeps the sources' hash. Knows
-// the napi command line; what is done with the addon is for others.
+// Builds the native part, which is the addon and the supervisor beside it, if what is there was not built from the
+// sources as they are. A stamp keeps the sources' hash. Knows the napi command line; what is done with them is for others.
 
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root, run, say, StepError } from "./process.mjs";
+import { buildSupervisor, supervisorFile } from "./supervisor.mjs";
 
 export const addonFile = join(root, "lite-agent.linux-x64-gnu.node");
 const buildFolder = join(root, ".build");
 const stampFile = join(buildFolder, "addon.json");
 
-/** What the addon and its types are made of; folders count with all that is in them. */
-const SOURCES = ["Cargo.toml", "Cargo.lock", "build.rs", "src", "scripts/binding-header.d.cts"];
+/** What the native part and its types are made of; folders count with all that is in them. */
+const SOURCES = ["Cargo.toml", "Cargo.lock", "build.rs", "src", "supervisor", "scripts/binding-header.d.cts"];
 
 /** The cargo profiles by what they are for; see Cargo.toml. */
 const PROFILE_WORDS = { debug: [], ci: ["--profile", "ci"], release: ["--release"] };
@@ -31,7 +32,7 @@ export async function ensureAddon(accepted) {
 }
 
 /**
- * Builds with one of the profiles and puts the addon in its place.
+ * Builds with one of the profiles and puts the addon and the supervisor in their place.
  * @returns {Promise<string>} the folder with all that was generated: the addon, and binding.d.cts, its types
  */
 export async function buildAddon(profile) {
@@ -42,14 +43,24 @@ export async function buildAddon(profile) {
   // Before the build: what is edited while cargo runs must count as newer than what it built.
   const sources = hashSources();
   const generated = await generate(profile);
-  const built = join(generated, "lite-agent.linux-x64-gnu.node");
-  // A rename leaves the old file to the processes that have it loaded; writing into it would crash them.
-  const temporary = `${addonFile}.${process.pid}.tmp`;
-  copyFileSync(built, temporary);
-  renameSync(temporary, addonFile);
-  const { size, mtimeMs } = statSync(addonFile);
-  writeFileSync(stampFile, `${JSON.stringify({ sources, profile, size, mtimeMs })}\n`);
+  put(await buildSupervisor(lockWords()), supervisorFile);
+  put(join(generated, "lite-agent.linux-x64-gnu.node"), addonFile);
+  const stamp = { sources, profile, addon: look(addonFile), supervisor: look(supervisorFile) };
+  writeFileSync(stampFile, `${JSON.stringify(stamp)}\n`);
   return generated;
+}
+
+/** A rename leaves the old file to the processes that have it loaded; writing into it would crash them. */
+function put(built, place) {
+  const temporary = `${place}.${process.pid}.tmp`;
+  copyFileSync(built, temporary);
+  renameSync(temporary, place);
+}
+
+/** What tells a file from another; null where there is none. */
+function look(file) {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found === undefined ? null : `${found.size} ${found.mtimeMs}`;
 }
 
 async function generate(profile) {
@@ -57,27 +68,30 @@ async function generate(profile) {
   mkdirSync(folder, { recursive: true });
   const napi = join(root, "node_modules", "@napi-rs", "cli", "dist", "cli.js");
   const words = [napi, "build", "--platform", ...PROFILE_WORDS[profile], "--no-js", "--dts", "binding.d.cts"];
-  const code = await run(process.execPath, [...words, "--output-dir", folder, ...cargoWords()], { output: "stderr" });
+  const code = await run(process.execPath, [...words, "--output-dir", folder, "--", ...lockWords()], {
+    output: "stderr",
+  });
   if (code !== 0) throw new StepError(`the build failed with ${code}: see above`);
   return folder;
 }
 
 /** In CI the lockfile is to be right; at home cargo may bring it in line with Cargo.toml. */
-function cargoWords() {
-  return process.env.CI ? ["--", "--locked"] : [];
+function lockWords() {
+  return process.env.CI ? ["--locked"] : [];
 }
 
 function whyStale(accepted) {
+  const addon = look(addonFile);
+  const supervisor = look(supervisorFile);
+  if (addon === null || supervisor === null) return "it was not built yet";
   let stamp;
-  let file;
   try {
-    file = statSync(addonFile);
     stamp = JSON.parse(readFileSync(stampFile, "utf8"));
   } catch (error) {
     if (error.code !== "ENOENT" && !(error instanceof SyntaxError)) throw error;
-    return file === undefined ? "it was not built yet" : "it is not known what it was built from";
+    return "it is not known what it was built from";
   }
-  if (file.size !== stamp.size || file.mtimeMs !== stamp.mtimeMs) return "it is not the file that was built last";
+  if (addon !== stamp.addon || supervisor !== stamp.supervisor) return "it is not what was built last";
   if (stamp.sources !== hashSources()) return "its sources have changed";
   if (!accepted.includes(stamp.profile)) return `a ${stamp.profile} build will not do for this`;
   return null;

@@ -8,6 +8,7 @@ import { promisify } from "node:util";
 import { addonFile, ensureAddon } from "./addon.mjs";
 import { installDependencies } from "./dependencies.mjs";
 import { isMain, root, runMain } from "./process.mjs";
+import { SUPERVISOR, supervisorFile } from "./supervisor.mjs";
 import { checkToolchain } from "./toolchain.mjs";
 
 /**
@@ -23,6 +24,7 @@ export async function pack(destination) {
     cpSync(join(root, "npm", "linux-x64-gnu"), staged, { recursive: true });
     copyFileSync(join(root, "LICENSE"), join(staged, "LICENSE"));
     copyFileSync(addonFile, join(staged, "lite-agent.linux-x64-gnu.node"));
+    copyFileSync(supervisorFile, join(staged, SUPERVISOR));
     return { main: await packFolder(root, destination), platform: await packFolder(staged, destination) };
   } finally {
     rmSync(staged, { recursive: true });

@@ -12,6 +12,7 @@ pub mod host;
 pub mod json;
 pub mod model;
 pub mod permission;
+pub mod process;
 pub mod session;
 pub mod tools;
 pub mod types;
