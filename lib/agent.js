@@ -11,7 +11,7 @@ import { copyFrozen } from "./frozen.js";
 import { hold, release } from "./keep-alive.js";
 import { normaliseInput } from "./messages.js";
 import { sortMiddleware } from "./middleware.js";
-import { native } from "./native.js";
+import { addonFolder, native } from "./native.js";
 import { Run } from "./run.js";
 import { RunIterator } from "./run-iterator.js";
 import { nativePolicy } from "./policy.js";
@@ -24,6 +24,8 @@ import { checkSessionId } from "./sessions/session-id.js";
 import { prepareTools } from "./tools.js";
 
 const HOOK_NAMES = ["run:start", "run:end", "tool:start", "tool:end", "compact:start", "compact:end"];
+const DEFAULT_COMMAND_TIMEOUT_MS = 120_000;
+const DEFAULT_MAX_OUTPUT_BYTES = 50_000_000;
 const DEFAULT_HOOK_TIMEOUT_MS = 10_000;
 const MAX_HOOK_TIMEOUT_MS = 120_000;
 /** The tools that the core executes itself, as a model is shown them. */
@@ -290,6 +292,15 @@ function familyOptions(checked, { tools, builtin, middleware, policy, stores }) 
     workdir: checked.workdir,
     builtinTools: builtin.map(({ name }) => name),
     denySymlinks: checked.fileTools.symlinks === "deny",
+    commands: {
+      addonFolder,
+      environment: checked.environment,
+      timeoutMs: checked.bash.timeoutMs ?? DEFAULT_COMMAND_TIMEOUT_MS,
+      maxOutputBytes: checked.bash.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,
+      memoryBytes: checked.bash.memoryBytes,
+      sandboxed: checked.sandbox !== undefined,
+    },
+    hookFilesHome: checked.hookFiles ? checked.home : undefined,
     stores,
     recovers: checked.crashRecovery === "safe",
     audits: checked.permissionAudit,

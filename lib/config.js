@@ -1,8 +1,8 @@
 // What createLiteAgent, query and runs accept as options: unknown, ill-typed, out of range and not available yet are
 // told apart here, synchronously, by name. Looks at files only to see that they are there; never reads one.
 
-import { lstatSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
 
 import { ConfigError } from "./errors.js";
 import { defaultHome } from "./home.js";
@@ -243,8 +243,8 @@ const SHARED_RULES = Object.assign(Object.create(null), {
   redact: callable,
   onApproval: having("request"),
   onAskUser: later,
-  sandbox: later,
-  bash: later,
+  sandbox,
+  bash,
   fileTools,
   sessions: flag,
   checkpointer,
@@ -310,10 +310,6 @@ export function checkConfig(config, { query }) {
   if (workdir === undefined) throw new ConfigError("workdir is required: the directory in which the agent works");
   const home = given.home ?? defaultHome();
   const hookFiles = given.hookFiles ?? true;
-  if (hookFiles) {
-    refuseHookFile(join(home, "hooks.json"));
-    refuseHookFile(join(workdir, ".lite-agent", "hooks.json"));
-  }
   const checked = {
     model: given.model,
     modelName: given.modelName ?? given.model.id,
@@ -405,22 +401,6 @@ function inheritedEnvironment() {
     if (value !== undefined) variables.push([name, value]);
   }
   return variables;
-}
-
-/** A hooks.json that would be ignored is worse than none: whoever wrote it counts on it. */
-function refuseHookFile(file) {
-  let problem = "hooks.json files are not available yet; remove it or set hookFiles: false";
-  let cause;
-  try {
-    // The link itself counts, also one that leads nowhere.
-    if (lstatSync(file, { throwIfNoEntry: false }) === undefined) return;
-  } catch (error) {
-    // Something on the way is no directory, so there is no such file.
-    if (error.code === "ENOTDIR") return;
-    problem = `cannot be looked at: ${error.message}`;
-    cause = error;
-  }
-  throw new ConfigError(`Invalid hooks configuration ${file}: ${problem}`, { file, cause });
 }
 
 function notAvailable(what) {

@@ -1,7 +1,7 @@
 // Performs what the core asks for: one `case` for each effect of the protocol (src/host/effect.rs; a test checks that
 // the two agree). Each is performed in the async scope of its run. Calls into host code go through the modules named
 // here, which answer the core by the effect's id.
-import { performHook } from "./hooks.js";
+import { performHook, performHookEvent } from "./hooks.js";
 import { performMiddleware, performWrapTool, settleWrapNext } from "./middleware.js";
 import { performModel } from "./model.js";
 import { performApproval, performPolicy, performVisible } from "./permissions.js";
@@ -61,6 +61,9 @@ export function perform(family, run, effect) {
       break;
     case "visible":
       performVisible(family, run, effect);
+      break;
+    case "hook_event":
+      performHookEvent(family, run, effect);
       break;
     case "wrap_command":
       performWrap(family, run, effect);

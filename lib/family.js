@@ -5,7 +5,7 @@ import { performance } from "node:perf_hooks";
 import { clearImmediate, setImmediate } from "node:timers";
 
 import { perform } from "./effects.js";
-import { AbortError, AgentError, errorFromData } from "./errors.js";
+import { AbortError, AgentError, ConfigError, errorFromData } from "./errors.js";
 import { native } from "./native.js";
 import { describeThrown } from "./thrown.js";
 import { activate, deactivate, nextNumber, waker } from "./wakes.js";
@@ -17,6 +17,10 @@ const DONE_EFFECTS_KEPT = 64;
 
 /** @returns the error class that the data of a native error stands for */
 function asPublicError(error) {
+  if (error.code === "hook_file") {
+    const { message, file, path } = JSON.parse(error.message);
+    return new ConfigError(message, { file, path: path ?? undefined });
+  }
   return errorFromData({ code: error.code, message: error.message });
 }
 

@@ -19,6 +19,13 @@ export function performHook(family, run, { id, handler, key, make, last }) {
   });
 }
 
+/** Writes the event as one line of JSON, for commands. */
+export function performHookEvent(family, run, { id, key, make, keep }) {
+  const event = hookEvent(run, make);
+  if (keep) run.hookEvents.set(key, event);
+  family.answer(id, 0, JSON.stringify(event));
+}
+
 function nothing() {
   return "";
 }

@@ -4,6 +4,7 @@
 
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const require = createRequire(import.meta.url);
@@ -13,8 +14,11 @@ const BUILT = {
   "linux-x64": { file: "lite-agent.linux-x64-gnu.node", package: "@lite-agent/binding-linux-x64-gnu" },
 };
 
+const loaded = loadNative();
 /** @type {typeof import("../binding.d.cts")} */
-export const native = loadNative();
+export const native = loaded.addon;
+/** Where the addon lies; the supervisor of commands is beside it. */
+export const addonFolder = dirname(loaded.path);
 
 function loadNative() {
   const platform = `${process.platform}-${process.arch}`;
@@ -40,7 +44,7 @@ function loadNative() {
 
 function load(path, place) {
   try {
-    return require(path);
+    return { addon: require(path), path };
   } catch (cause) {
     throw new Error(
       `the native part of lite-agent at ${place} cannot be loaded: ${cause.message}. ` +

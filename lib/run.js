@@ -197,6 +197,7 @@ export class Run {
         break;
       case "diagnostic":
         event.message = this.#redacted(event.message);
+        if (event.hook?.output !== undefined) event.hook.output = this.#redacted(event.hook.output);
         break;
       default:
         break;

@@ -9,6 +9,14 @@ pub enum CoreError {
     /// An option that cannot be used; the message begins with the option's name.
     #[error("{0}")]
     Config(String),
+    /// A hooks.json that cannot be used.
+    #[error("{message}")]
+    HookFile {
+        message: String,
+        file: String,
+        /// JSON path of what is wrong.
+        path: Option<String>,
+    },
     /// A model answered in a form that the contract does not allow.
     #[error("{0}")]
     Provider(String),
@@ -24,7 +32,7 @@ impl CoreError {
     /// The stable code that the JS half maps to a class.
     pub fn code(&self) -> &'static str {
         match self {
-            CoreError::Config(_) => "config_error",
+            CoreError::Config(_) | CoreError::HookFile { .. } => "config_error",
             CoreError::Provider(_) => "provider_error",
             CoreError::Closed(_) => "closed",
             CoreError::Internal(_) => "internal",

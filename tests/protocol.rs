@@ -30,6 +30,7 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
             call: MadeCall { id: "hook_1", name: "hook", input: &serde_json::Value::Null },
         },
         Effect::WrapCommand { id, run, command: "true" },
+        Effect::HookEvent { id, run, key: call, make: subject, keep: true },
         Effect::Policy { id, run, call },
         Effect::Visible { id, run, call, path: "a" },
         Effect::Approval { id, run, call },
@@ -60,6 +61,7 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
             | Effect::ForgetSession { .. }
             | Effect::KeepCall { .. }
             | Effect::WrapCommand { .. }
+            | Effect::HookEvent { .. }
             | Effect::Policy { .. }
             | Effect::Visible { .. }
             | Effect::Approval { .. }

@@ -91,7 +91,7 @@ impl Run {
         }
         let policy = self.family.policy.as_ref();
         let verdict = policy.map(|policy| policy.check(&call.name, &input, &mut |_rule| false));
-        self.pass(&Asked { call, key: asked, turn }, key, verdict).await?;
+        self.pass(&Asked { call, key: asked, turn, enforced: false }, key, verdict).await?;
         Ok(input)
     }
 
@@ -114,7 +114,7 @@ impl Run {
                 return Err(self.judge(answer, id, call, key).into());
             }
         }
-        self.pass(&Asked { call, key, turn }, key, verdict).await
+        self.pass(&Asked { call, key, turn, enforced: false }, key, verdict).await
     }
 
     async fn pass(&self, asked: &Asked<'_>, key: CallId, verdict: Option<Verdict>) -> Result<(), Refusal> {

@@ -7,13 +7,16 @@ use super::tool_call::Ended;
 use crate::tools::builtin::ToolOutcome;
 use crate::types::CallId;
 
+/// The one built-in tool that runs commands; the others are about files.
+const BASH: &str = "bash";
+
 impl Run {
     /// The input of a built-in tool as permission sees it, and as the tool gets it: a file's path is canonical.
     ///
     /// # Errors
     /// Content of the failed result: the path leads outside, or cannot be resolved.
     pub(super) async fn canonical_input(&self, tool: &'static str, input: Value) -> Result<Value, String> {
-        self.canonical_file_input(tool, input).await
+        if tool == BASH { Ok(input) } else { self.canonical_file_input(tool, input).await }
     }
 
     /// Executes a built-in tool on the input that permission saw.
@@ -27,7 +30,11 @@ impl Run {
         call: CallId,
         turn: u32,
     ) -> Result<Ended, Stopped> {
-        let ToolOutcome { content, is_error } = self.run_file_tool(tool, input.clone(), call, turn).await?;
+        let ToolOutcome { content, is_error } = if tool == BASH {
+            self.run_bash(input).await
+        } else {
+            self.run_file_tool(tool, input.clone(), call, turn).await?
+        };
         Ok(Ended { result: self.keep_result(call, &content, is_error), is_error, thrown: None })
     }
 }

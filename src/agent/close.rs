@@ -7,8 +7,8 @@ use super::family::Family;
 use crate::host::Effect;
 use crate::types::OperationKey;
 
-/// How long closing waits for work on the disk that was begun and cancelled.
-const MAX_DISK_WAIT: Duration = Duration::from_secs(2);
+/// How long closing waits for what was begun on other threads and cancelled: work on the disk, and dying commands.
+const MAX_WAIT: Duration = Duration::from_secs(2);
 
 impl Family {
     /// Tells the host when the session has no run left.
@@ -37,9 +37,9 @@ impl Family {
                 family.run_over.notified().await;
             }
             family.files.borrow_mut().take();
-            family.disk_work.close();
+            family.work.close();
             // A disk that hangs must not hold the host.
-            let _ = tokio::time::timeout(MAX_DISK_WAIT, family.disk_work.wait()).await;
+            let _ = tokio::time::timeout(MAX_WAIT, family.work.wait()).await;
             family.hooks.borrow_mut().clear();
             family.host.emit(&Effect::Operation { operation });
         });

@@ -1,6 +1,6 @@
 //! A family: a root agent and all that runs for it, on one thread. What its runs share lives here.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use crate::hooks::{HookDiagnostic, HookFiles, Registry};
 use crate::host::{Effect, Host, Spawner};
 use crate::permission::redact::redact_text;
 use crate::permission::{Policy, default_policy};
+use crate::process::{Runner, locate_supervisor};
 use crate::session::{Session, Turn};
 use crate::tools::ToolSet;
 use crate::tools::builtin::{FileToolOptions, FileTools};
@@ -49,8 +50,10 @@ pub struct Family {
     pub(super) approvals: Semaphore,
     /// Gone once the family is closed.
     pub(super) files: RefCell<Option<FileTools>>,
-    /// What is going on on blocking threads.
-    pub(super) disk_work: TaskTracker,
+    /// What is going on on other threads.
+    pub(super) work: TaskTracker,
+    pub(super) command_runner: OnceCell<Runner>,
+    pub(super) shell_path: OnceCell<String>,
     pub(super) hooks: RefCell<Registry>,
     pub(super) sessions: RefCell<HashMap<String, Rc<Session>>>,
     /// Places that the host holds.
@@ -80,13 +83,14 @@ impl Family {
         let file_options = FileToolOptions { deny_symlinks: options.deny_symlinks, ..FileToolOptions::default() };
         let files = FileTools::new(&options.workdir, file_options)
             .map_err(|problem| CoreError::Config(format!("workdir: {problem}")))?;
+        let hook_files = load_hook_files(&options)?;
         let policy = match policy {
             _ if options.host_policy => None,
             Some(policy) => Some(policy),
             None => Some(default_policy()),
         };
         Ok(Rc::new(Family {
-            hooks: RefCell::new(Registry::new(host.clone(), &HookFiles::default())),
+            hooks: RefCell::new(Registry::new(host.clone(), &hook_files)),
             host,
             spawner,
             tools,
@@ -94,7 +98,9 @@ impl Family {
             policy,
             approvals: Semaphore::new(1),
             files: RefCell::new(Some(files)),
-            disk_work: TaskTracker::new(),
+            work: TaskTracker::new(),
+            command_runner: OnceCell::new(),
+            shell_path: OnceCell::new(),
             sessions: RefCell::default(),
             held: RefCell::default(),
             runs: RefCell::default(),
@@ -229,4 +235,22 @@ impl Family {
     pub(super) fn diagnose(&self, run: RunKey, level: Level, code: &str, message: &str, hook: Option<&HookFailure>) {
         self.host.emit(&Effect::Event { run, event: Event::Diagnostic { level, code, message, hook } });
     }
+}
+
+/// Reads the hooks.json files. Commands that could never run are refused now: whoever wrote them counts on them.
+fn load_hook_files(options: &FamilyOptions) -> Result<HookFiles, CoreError> {
+    let Some(home) = &options.hook_files_home else { return Ok(HookFiles::default()) };
+    let files = HookFiles::load(home, &options.workdir).map_err(|failure| CoreError::HookFile {
+        message: failure.message,
+        file: failure.file,
+        path: failure.path,
+    })?;
+    if let Some((_event, command)) = files.commands().next() {
+        locate_supervisor(&options.commands.addon_folder).map_err(|problem| CoreError::HookFile {
+            message: format!("Invalid hooks configuration {}: {problem}", command.config_file),
+            file: command.config_file.to_string(),
+            path: None,
+        })?;
+    }
+    Ok(files)
 }

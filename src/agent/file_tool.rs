@@ -119,7 +119,7 @@ impl Run {
 
     /// Runs what may touch the disk off this thread. What is begun is waited for when the family closes.
     async fn blocking<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
-        self.family.disk_work.spawn_blocking(work).await.map_err(|error| {
+        self.family.work.spawn_blocking(work).await.map_err(|error| {
             tracing::error!(%error, "a built-in tool panicked");
             "Error: an internal error of the tool".to_string()
         })

@@ -9,6 +9,9 @@ use crate::host::{Effect, Recorded};
 use crate::permission::{Decision, Verdict};
 use crate::types::{CallId, ToolCall};
 
+/// Why what waits for approval is not approved.
+const CANCELLED: &str = "the run was cancelled before it was approved";
+
 /// Whether a call may run.
 pub(super) enum Gate {
     Open,
@@ -31,6 +34,8 @@ pub(super) struct Asked<'a> {
     /// Key of the call with the input that permission sees.
     pub key: CallId,
     pub turn: u32,
+    /// Also in a dry run.
+    pub enforced: bool,
 }
 
 /// What was decided in the end, and by whom.
@@ -51,7 +56,7 @@ impl Run {
             Some(verdict) => verdict,
             None => self.host_verdict(asked).await,
         };
-        if self.family.options.dry_run {
+        if self.simulates(asked) {
             let decided = Decided { decision: verdict.decision, by: DecidedBy::Policy };
             self.tell_decision(asked, &verdict, decided).await?;
             return Ok(Gate::Open);
@@ -63,6 +68,11 @@ impl Run {
                 Ok(if decision == Decision::Allow { Gate::Open } else { shut(verdict.reason.as_deref()) })
             }
         }
+    }
+
+    /// Whether the call runs whatever is decided.
+    fn simulates(&self, asked: &Asked<'_>) -> bool {
+        self.family.options.dry_run && !asked.enforced
     }
 
     async fn host_verdict(&self, asked: &Asked<'_>) -> Verdict {
@@ -82,7 +92,11 @@ impl Run {
 
     /// Approvals of one family are asked one at a time, in the order in which they were wanted.
     async fn approve(&self, asked: &Asked<'_>, verdict: &Verdict) -> Result<Gate, Stopped> {
-        let Ok(_turn) = self.family.approvals.acquire().await else { return Ok(shut(None)) };
+        let turn = self.cancellable(self.family.approvals.acquire()).await;
+        let Ok(Ok(_turn)) = turn else {
+            self.tell_decision(asked, verdict, Decided { decision: Decision::Deny, by: DecidedBy::Auto }).await?;
+            return Ok(shut(Some(CANCELLED)));
+        };
         self.tell(Event::ApprovalRequest { call: asked.key, reason: verdict.reason.as_deref() });
         let mut pending = PendingApproval { run: self, asked, verdict, settled: false };
         let reason = verdict.reason.as_deref();
@@ -92,7 +106,11 @@ impl Run {
         }
         let call = self.family.host.call(|id| Effect::Approval { id, run: self.key, call: asked.key });
         // Anything but a clear yes is a no.
-        let answer = call.await.outcome;
+        let Ok(answer) = self.cancellable(call).await else {
+            pending.settle(Decided { decision: Decision::Deny, by: DecidedBy::Auto }).await?;
+            return Ok(shut(Some(CANCELLED)));
+        };
+        let answer = answer.outcome;
         let allowed = answer.as_deref() == Ok("allow");
         let decision = if allowed { Decision::Allow } else { Decision::Deny };
         pending.settle(Decided { decision, by: DecidedBy::User }).await?;
@@ -113,7 +131,7 @@ impl Run {
             decision,
             rule_id: verdict.rule_id.as_deref(),
             reason: verdict.reason.as_deref(),
-            simulated: self.family.options.dry_run,
+            simulated: self.simulates(asked),
             by,
         });
     }
@@ -124,7 +142,7 @@ impl Run {
             decision,
             rule_id: verdict.rule_id.as_deref(),
             reason: verdict.reason.as_deref(),
-            simulated: self.family.options.dry_run,
+            simulated: self.simulates(asked),
             by,
             turn: asked.turn,
         }

@@ -20,6 +20,24 @@ pub struct MiddlewareOptions {
     pub wrap_tool_call: bool,
 }
 
+/// How commands run.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CommandOptions {
+    /// Where the addon lies: the supervisor is beside it.
+    pub addon_folder: PathBuf,
+    /// The whole environment of every command.
+    pub environment: Vec<(String, String)>,
+    /// How long a command of the `bash` tool may take where its call says nothing.
+    pub timeout_ms: u64,
+    /// How much a command of the `bash` tool may write.
+    pub max_output_bytes: u64,
+    /// How much memory a command may hold.
+    pub memory_bytes: Option<u64>,
+    /// The host has a sandbox that is to wrap each command.
+    pub sandboxed: bool,
+}
+
 /// What a family is made of.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -36,6 +54,10 @@ pub struct FamilyOptions {
     pub builtin_tools: Vec<String>,
     /// File tools follow no link at all.
     pub deny_symlinks: bool,
+    /// How commands run.
+    pub commands: CommandOptions,
+    /// The agent's home, where hooks.json files are to be read; absent: none is.
+    pub hook_files_home: Option<PathBuf>,
     /// Sessions are stored.
     pub stores: bool,
     /// Calls that a stored session has no result of get a failed one.

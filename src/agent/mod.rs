@@ -2,13 +2,16 @@
 //! hooks, sessions, tools and models together; it knows the host by its port alone.
 
 mod admission;
+mod bash;
 mod builtin;
 mod close;
+mod command;
 mod family;
 mod file_tool;
 mod flow;
 mod gate;
 mod hold;
+mod hook_command;
 mod input;
 mod record;
 mod run;

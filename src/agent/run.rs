@@ -10,7 +10,7 @@ use super::family::{Family, RunHandle};
 use super::input::StartOptions;
 use crate::error::CoreError;
 use crate::event::{ErrorReference, Event, HookError};
-use crate::hooks::Dispatch;
+use crate::hooks::{Commands, Dispatch};
 use crate::host::{Answer, Call, Effect, HookSubject, HostError, HostErrorKind, MiddlewarePoint, Recorded, RunSummary};
 use crate::session::{Session, Turn};
 use crate::types::{CallId, HookName, HookStatus, MessageOutline, RunKey, RunStopReason, Usage};
@@ -67,6 +67,8 @@ pub(super) struct Run {
     pub max_total_tokens: Option<f64>,
     pub has_steering: bool,
     pub usage: Cell<Usage>,
+    /// The turn that is going on; 0 before the first.
+    pub turn: Cell<u32>,
     /// Ends what is going on of the run: it was cancelled, or it failed beside what is going on.
     pub stop: CancellationToken,
     /// Why it failed beside what was going on.
@@ -87,6 +89,7 @@ impl Run {
             max_total_tokens: options.max_total_tokens,
             has_steering: options.steer,
             usage: Cell::default(),
+            turn: Cell::new(0),
             stop,
             failure: RefCell::default(),
         }
@@ -117,7 +120,7 @@ impl Run {
     }
 
     async fn body(&self, input: &[MessageOutline]) -> Result<RunStopReason, Stopped> {
-        self.dispatch(HookSubject::of(HookName::RunStart), true).await?;
+        self.dispatch(HookSubject::of(HookName::RunStart), None, true).await?;
         self.load_session().await?;
         let recorded: Vec<_> = (0..input.len()).map(|index| Recorded::User { from: None, index }).collect();
         self.record(&recorded).await?;
@@ -155,15 +158,15 @@ impl Run {
             }
         }
         // End hooks are never abandoned.
-        let _ = self.dispatch(subject, false).await;
+        let _ = self.dispatch(subject, None, false).await;
     }
 
     fn summary(&self, stop_reason: RunStopReason) -> RunSummary {
         RunSummary { usage: self.usage.get(), stop_reason }
     }
 
-    /// Dispatches a hook event; costs nothing where nobody registered. Cancellation abandons start hooks alone.
-    pub async fn dispatch(&self, subject: HookSubject, abandon: bool) -> Result<(), Stopped> {
+    /// Dispatches a hook event, of a call of `tool` if it is about one; costs nothing where nobody registered. Cancellation abandons start hooks alone.
+    pub async fn dispatch(&self, subject: HookSubject, tool: Option<&str>, abandon: bool) -> Result<(), Stopped> {
         let registrations = self.family.hooks.borrow().snapshot(subject.event);
         let Some(registrations) = registrations else { return Ok(()) };
         let dispatch = Dispatch {
@@ -171,7 +174,7 @@ impl Run {
             run: self.key,
             subject,
             cancel: abandon.then_some(&self.stop),
-            commands: None,
+            commands: Some(Commands { port: self, tool }),
             redact: &|text| self.family.redacted(text),
             report: &|diagnostic| self.family.report_hook(self.key, &diagnostic),
         };

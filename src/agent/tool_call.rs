@@ -59,7 +59,7 @@ impl Run {
         subject.error = ended.thrown;
         subject.duration_ms = Some(duration_ms);
         // End hooks are never abandoned.
-        let _ = self.dispatch(subject, false).await;
+        let _ = self.dispatch(subject, Some(&call.name), false).await;
         self.tell(Event::ToolCallEnd { id: &call.id, name: &call.name, turn, duration_ms, is_error: ended.is_error });
         self.store_result(ended.result, turn).await;
         ended.result
@@ -80,7 +80,7 @@ impl Run {
     async fn begin_and_execute(&self, call: &ToolCall, key: CallId, turn: u32) -> Result<Ended, Stopped> {
         let mut subject = HookSubject::of(HookName::ToolStart);
         subject.call = Some(key);
-        self.dispatch(subject, true).await?;
+        self.dispatch(subject, Some(&call.name), true).await?;
         self.cancellable(self.execute(call, key, turn)).await?
     }
 

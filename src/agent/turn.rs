@@ -39,6 +39,7 @@ impl Run {
     /// One turn; returns whether the model made calls.
     async fn turn(&self, turn: u32) -> Result<bool, Stopped> {
         self.ready().await?;
+        self.turn.set(turn);
         self.tell(Event::TurnStart { turn });
         self.take_steered().await?;
         if self.family.options.middleware.before_model {

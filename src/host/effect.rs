@@ -167,6 +167,8 @@ pub enum Effect<'a> {
     KeepCall { run: RunKey, key: CallId, call: MadeCall<'a> },
     /// Have the host's sandbox wrap a command. Answered with the command line that runs it inside.
     WrapCommand { id: CallId, run: RunKey, command: &'a str },
+    /// Write a hook event, made of `make`, as JSON text for commands; with `keep`, handlers will be given it under `key`.
+    HookEvent { id: CallId, run: RunKey, key: CallId, make: &'a HookSubject, keep: bool },
     /// Ask the host's policy about a call. Answered with a verdict.
     Policy { id: CallId, run: RunKey, call: CallId },
     /// Ask the host's policy whether a search may show a path. Answered with whether it may.
@@ -227,7 +229,7 @@ pub enum Effect<'a> {
 
 impl Effect<'_> {
     /// The tags of all variants, in order: what `lib/effects.js` must have a case for.
-    pub const TAGS: [&'static str; 27] = [
+    pub const TAGS: [&'static str; 28] = [
         "model",
         "check",
         "tool",
@@ -239,6 +241,7 @@ impl Effect<'_> {
         "forget_session",
         "keep_call",
         "wrap_command",
+        "hook_event",
         "policy",
         "visible",
         "approval",

@@ -68,6 +68,11 @@ impl Drop for FamilyHandle {
 }
 
 fn thrown(error: CoreError) -> Fault {
+    // What has more than a message crosses as JSON text.
+    if let CoreError::HookFile { message, file, path } = &error {
+        let data = serde_json::json!({ "message": message, "file": file, "path": path });
+        return Error::new("hook_file", data.to_string());
+    }
     Error::new(error.code(), error.to_string())
 }
 

@@ -1,4 +1,4 @@
-//! What a model is told of the built-in file tools. Knows nothing of how they work.
+//! What a model is told of the built-in tools. Knows nothing of how they work.
 
 use serde_json::{Value, json};
 
@@ -11,8 +11,23 @@ pub struct BuiltinTool {
     pub parameters: &'static str,
 }
 
-/// The file tools.
+/// All built-in tools.
 pub const BUILTIN_TOOLS: &[BuiltinTool] = &[
+    BuiltinTool {
+        name: "bash",
+        description: "Runs a command with the shell, in the working folder, and answers what it wrote on both streams and its \
+                      exit code. Nothing that it starts outlives it: background processes are ended with it.",
+        parameters: r#"{
+  "type": "object",
+  "properties": {
+    "command": { "type": "string", "minLength": 1, "description": "The command line." },
+    "timeoutMs": { "type": "integer", "minimum": 1, "maximum": 2147483647, "description": "After so many milliseconds it is killed." },
+    "run_in_background": { "type": "boolean", "description": "Not available yet." }
+  },
+  "required": ["command"],
+  "additionalProperties": false
+}"#,
+    },
     BuiltinTool {
         name: "read_file",
         description: "Reads a text file in the working folder. Answers its exact text, without line numbers. A long text \

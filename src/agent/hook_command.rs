@@ -1,0 +1,171 @@
+//! Command hooks of a run: permission is asked for each, always enforced, then it runs in the sandbox. What a failure is
+//! and how it is told is the business of `hooks`.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use serde_json::json;
+
+use super::command::{CommandLine, NotStarted};
+use super::gate::{Asked, Gate};
+use super::run::{Run, Stopped};
+use crate::event::{HookError, HookFailureReason};
+use crate::hooks::{
+    CommandFailure, CommandPort, CommandReport, CommandRequest, EventRequest, MAX_REPORTED_OUTPUT_BYTES,
+};
+use crate::host::{Effect, MadeCall};
+use crate::process::{DEFAULT_OUTPUT_BYTES, End, Sink, Stream, Taken, Utf8Decoder};
+use crate::types::ToolCall;
+
+const SHELL: &str = "/bin/sh";
+/// The name under which rules know command hooks.
+const HOOK: &str = "hook";
+
+impl CommandPort for Run {
+    fn event<'a>(&'a self, request: EventRequest<'a>) -> LocalBoxFuture<'a, Result<String, HookError>> {
+        let EventRequest { key, make, keep } = request;
+        let call = self.family.host.call(|id| Effect::HookEvent { id, run: self.key, key, make, keep });
+        async move { call.await.outcome.map_err(|error| HookError { name: error.name, message: error.message }) }
+            .boxed_local()
+    }
+
+    fn run(&self, request: CommandRequest) -> LocalBoxFuture<'_, CommandReport> {
+        async move {
+            match self.permit(&request).await {
+                Ok(Gate::Open) => self.run_hook_command(request).await,
+                Ok(Gate::Shut(content)) => CommandReport::Denied(denial(&content)),
+                Err(message) => CommandReport::Failed(CommandFailure {
+                    reason: HookFailureReason::Error,
+                    exit_code: None,
+                    output: String::new(),
+                    duration: Duration::ZERO,
+                    message,
+                }),
+            }
+        }
+        .boxed_local()
+    }
+}
+
+/// The reason alone, of what a denied call would answer.
+fn denial(content: &str) -> String {
+    content.strip_prefix("Error: ").unwrap_or(content).to_string()
+}
+
+impl Run {
+    /// Asks permission for a command, as for a call of the tool `hook`.
+    ///
+    /// # Errors
+    /// The decision could not be stored, so that nothing may run.
+    async fn permit(&self, request: &CommandRequest) -> Result<Gate, String> {
+        let input = json!({
+            "command": &*request.command,
+            "event": request.event.as_str(),
+            "source": request.source.as_str(),
+            "configFile": &*request.config_file,
+        });
+        let key = self.family.host.reserve(1);
+        let id = format!("hook_{}_{}", self.key.0, key.0);
+        self.family.host.emit(&Effect::KeepCall {
+            run: self.key,
+            key,
+            call: MadeCall { id: &id, name: HOOK, input: &input },
+        });
+        let verdict = self.family.policy.as_ref().map(|policy| policy.check(HOOK, &input, &mut |_rule| false));
+        let call = ToolCall { id, name: HOOK.to_string(), input: input.to_string().into(), refused: None };
+        let asked = Asked { call: &call, key, turn: self.turn.get(), enforced: true };
+        self.gate(&asked, verdict).await.map_err(|stopped| match stopped {
+            Stopped::Cancelled => "the run was cancelled before the decision was stored".to_string(),
+            Stopped::Failed(failure) => format!("the decision could not be stored: {}", failure.thrown.message),
+        })
+    }
+
+    async fn run_hook_command(&self, request: CommandRequest) -> CommandReport {
+        let began = Instant::now();
+        let line = CommandLine {
+            shell: SHELL,
+            text: &request.command,
+            stdin: request.input.to_vec(),
+            timeout: request.timeout,
+        };
+        let kept = Arc::new(Mutex::new(Kept::default()));
+        let running = self.run_command(line, KeptSink(kept.clone()));
+        // The sandbox's own time counts as well; the runner's deadline comes first where there is a command.
+        let ended = tokio::time::timeout(request.timeout + RUNNER_SETTLES, running).await;
+        let failed = |reason, exit_code, message| {
+            CommandReport::Failed(CommandFailure {
+                reason,
+                exit_code,
+                output: kept.lock().unwrap_or_else(PoisonError::into_inner).text(),
+                duration: began.elapsed(),
+                message,
+            })
+        };
+        let ended = match ended {
+            Ok(Ok(ended)) => ended,
+            Ok(Err(NotStarted::Sandbox(message))) => return failed(HookFailureReason::Sandbox, None, message),
+            Ok(Err(NotStarted::Spawn(message))) => return failed(HookFailureReason::Spawn, None, message),
+            Err(_elapsed) => return failed(HookFailureReason::Timeout, None, String::new()),
+        };
+        let (reason, exit_code, message) = match ended.end {
+            End::Exit(0) => return CommandReport::Ran,
+            End::Exit(code) => (HookFailureReason::Exit, Some(code), String::new()),
+            End::Signal(signal) => (HookFailureReason::Signal, None, format!("killed by signal {signal}")),
+            End::Timeout => (HookFailureReason::Timeout, None, String::new()),
+            End::Cancelled => (HookFailureReason::Error, None, "it was cancelled".to_string()),
+            End::OutputLimit => (HookFailureReason::OutputLimit, None, String::new()),
+            End::MemoryLimit => (HookFailureReason::MemoryLimit, None, String::new()),
+            End::CpuLimit => (HookFailureReason::Error, None, "it used more processor time than it may".to_string()),
+            End::ProcessLimit => (HookFailureReason::Error, None, "it had more processes than it may".to_string()),
+            End::Spawn(message) => (HookFailureReason::Spawn, None, message),
+            End::SupervisorLost => (HookFailureReason::Error, None, "it killed or stopped its supervisor".to_string()),
+        };
+        failed(reason, exit_code, message)
+    }
+}
+
+/// How long the runner may take from its deadline to its word.
+const RUNNER_SETTLES: Duration = Duration::from_millis(450);
+
+/// The last of the output, and how much there was.
+#[derive(Default)]
+struct Kept {
+    bytes: Vec<u8>,
+    total: usize,
+}
+
+struct KeptSink(Arc<Mutex<Kept>>);
+
+impl Sink for KeptSink {
+    fn take(&mut self, _stream: Stream, bytes: &[u8]) -> Taken {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take(bytes)
+    }
+}
+
+impl Kept {
+    fn take(&mut self, bytes: &[u8]) -> Taken {
+        let (bytes, over) = bytes.split_at(bytes.len().min(DEFAULT_OUTPUT_BYTES - self.total));
+        self.total += bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() > 4 * MAX_REPORTED_OUTPUT_BYTES {
+            self.bytes.drain(..self.bytes.len() - 2 * MAX_REPORTED_OUTPUT_BYTES);
+        }
+        if over.is_empty() { Taken::All } else { Taken::Full }
+    }
+
+    fn text(&self) -> String {
+        // What was let go of may have torn a character.
+        let torn = if self.bytes.len() < self.total {
+            self.bytes.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count()
+        } else {
+            0
+        };
+        let mut text = String::new();
+        let mut decoder = Utf8Decoder::default();
+        decoder.push(self.bytes.get(torn..).unwrap_or_default(), &mut text);
+        decoder.finish(self.total >= DEFAULT_OUTPUT_BYTES, &mut text);
+        text
+    }
+}
