@@ -289,7 +289,7 @@ fn leaves(tree: &Tree, path: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(long(200)) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(long(1_000)) })]
 
     #[test]
     fn no_path_leads_outside_and_each_leads_where_the_system_says(
