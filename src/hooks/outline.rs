@@ -1,5 +1,5 @@
-//! Where the strings of a JSON object are, and which path leads to each. Reads tokens and keeps a flat list of
-//! containers, so that no nesting is too deep. Knows nothing of what is done with the strings.
+//! Where the strings of a JSON object are that are worth cutting, and which path leads to each. Reads tokens and keeps a
+//! flat list of containers, so that no nesting is too deep. Knows nothing of what is done with the strings.
 
 use crate::json::token::{Kind, Token, Tokenizer};
 
@@ -13,7 +13,7 @@ pub struct Text {
     pub start: usize,
     pub end: usize,
     /// Bytes of its path, as it is written in a JSON string.
-    pub path_length: usize,
+    path_length: usize,
     container: usize,
     step: Step,
 }
@@ -22,6 +22,11 @@ impl Text {
     /// In bytes, as it is written.
     pub fn length(&self) -> usize {
         self.end - self.start
+    }
+
+    /// What it takes to list the path: quotes and a comma around it.
+    pub fn listing_cost(&self) -> usize {
+        self.path_length + 3
     }
 }
 
@@ -51,7 +56,8 @@ struct Container {
 #[derive(Debug)]
 pub struct Outline<'a> {
     event: &'a str,
-    /// In the order of the text; without those that say which event it is.
+    /// In the order of the text; without those that say which event it is, and without those that are so short under so
+    /// long a path that to cut and list them would gain nothing.
     pub texts: Vec<Text>,
     /// Where the object ends.
     pub closing_brace: usize,
@@ -96,6 +102,7 @@ impl<'a> Outline<'a> {
                 Kind::EndObject | Kind::EndArray => {
                     open.pop();
                     outline.closing_brace = token.start;
+                    outline.forget_if_unused(number);
                 }
                 Kind::Comma => {
                     if let Step::Index(index) = &mut container.step {
@@ -138,13 +145,24 @@ impl<'a> Outline<'a> {
         {
             return;
         }
-        self.texts.push(Text {
+        let text = Text {
             start: token.start + 1,
             end: token.end - 1,
             path_length: path_length(container),
             container: number,
             step: container.step,
-        });
+        };
+        if text.length() > text.listing_cost() {
+            self.texts.push(text);
+        }
+    }
+
+    /// A container that has ended takes no memory if no path leads through it: there may be millions.
+    fn forget_if_unused(&mut self, number: usize) {
+        // One within it that is needed would come after it in the list; so would a string of that one.
+        if self.containers.len() == number + 1 && self.texts.last().is_none_or(|text| text.container != number) {
+            self.containers.pop();
+        }
     }
 
     fn add_container(&mut self, number: usize, is_array: bool) {

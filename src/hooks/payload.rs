@@ -54,8 +54,7 @@ impl Payload {
         if event.len() < MAX_PAYLOAD_BYTES {
             return Ok(Payload::whole(event.to_string()));
         }
-        // Only what gains something: a short string under a long path costs more in the list than it can give.
-        let mut texts: Vec<&Text> = outline.texts.iter().filter(|text| text.length() > cost_of(text)).collect();
+        let mut texts: Vec<&Text> = outline.texts.iter().collect();
         texts.sort_by_key(|text| (usize::MAX - text.length(), text.start));
         let cut = Cut::find(event.len(), &texts).ok_or(PayloadError::TooLong)?;
         texts.truncate(cut.count);
@@ -63,11 +62,6 @@ impl Payload {
         texts.sort_unstable_by_key(|text| text.start);
         Ok(cut.write(event, outline.closing_brace, &texts, paths))
     }
-}
-
-/// What it takes to list the text's path: quotes and a comma around it.
-fn cost_of(text: &Text) -> usize {
-    text.path_length + 3
 }
 
 /// So many of the longest strings are cut, to at most so many bytes each.
@@ -85,7 +79,7 @@ impl Cut {
         let mut others = event_bytes + around;
         let mut fallback = None;
         for (index, text) in texts.iter().enumerate() {
-            others = others + cost_of(text) - text.length();
+            others = others + text.listing_cost() - text.length();
             let Some(room) = MAX_PAYLOAD_BYTES.checked_sub(others) else { continue };
             let count = index + 1;
             let cut = Cut { count, kept_bytes: room / count };

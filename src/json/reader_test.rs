@@ -1,7 +1,7 @@
 //! What is JSON, what is not, and where a message says that it is not.
 
-use super::super::place::Place;
 use super::*;
+use crate::json::Place;
 use serde_json::Value as Plain;
 
 /// As serde_json would have it.

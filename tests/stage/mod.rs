@@ -2,7 +2,6 @@
 //! needs, and a log of what it did.
 
 use std::cell::{Cell, RefCell};
-use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -205,30 +204,21 @@ impl Stage {
     }
 }
 
-/// Performs effects until nobody waits any more.
-fn answer<'a>(
-    host: &'a Host,
-    driver: &'a mut Driver,
-    throwing: bool,
-    log: &'a Log,
-    effects: &'a mut Vec<Value>,
-) -> impl Future<Output = ()> + 'a {
-    async move {
-        loop {
-            let queued = driver.turn(|| {});
-            let queued: Vec<Value> =
-                if queued.is_empty() { Vec::new() } else { serde_json::from_slice(&queued).unwrap() };
-            for effect in queued {
-                if effect["t"] == "hook" {
-                    log.borrow_mut().push(format!("handler {}", effect["handler"]));
-                    let error = HostError { kind: HostErrorKind::Thrown, name: "Error".into(), message: "boom".into() };
-                    let answer = if throwing { Err(error) } else { Ok(String::new()) };
-                    host.answer(CallId(effect["id"].as_u64().unwrap()), Duration::ZERO, answer);
-                }
-                effects.push(effect);
+/// Performs effects, for ever.
+async fn answer(host: &Host, driver: &mut Driver, throwing: bool, log: &Log, effects: &mut Vec<Value>) {
+    loop {
+        let queued = driver.turn(|| {});
+        let queued: Vec<Value> = if queued.is_empty() { Vec::new() } else { serde_json::from_slice(&queued).unwrap() };
+        for effect in queued {
+            if effect["t"] == "hook" {
+                log.borrow_mut().push(format!("handler {}", effect["handler"]));
+                let error = HostError { kind: HostErrorKind::Thrown, name: "Error".into(), message: "boom".into() };
+                let answer = if throwing { Err(error) } else { Ok(String::new()) };
+                host.answer(CallId(effect["id"].as_u64().unwrap()), Duration::ZERO, answer);
             }
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            effects.push(effect);
         }
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
 
