@@ -122,7 +122,7 @@ pub struct CleanupRequest {
 #[derive(Debug, Default)]
 pub struct CleanupReport {
     pub deleted: Vec<SessionId>,
-    /// Would have been deleted, but somebody holds them.
+    /// Would have been deleted, but somebody holds them, or has just written to them.
     pub held: Vec<SessionId>,
     pub freed_bytes: u64,
     /// Could not be deleted; the others were.
