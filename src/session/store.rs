@@ -122,7 +122,7 @@ pub struct CleanupRequest {
 #[derive(Debug, Default)]
 pub struct CleanupReport {
     pub deleted: Vec<SessionId>,
-    /// Would have been deleted, but somebody holds them.
+    /// Would have been deleted, but somebody holds them, or has just written to them.
     pub held: Vec<SessionId>,
     pub freed_bytes: u64,
     /// Could not be deleted; the others were.
@@ -177,7 +177,7 @@ fn whole_characters(window: &[u8], window_offset: u64, offset: u64, max_bytes: u
     });
     let start = wanted.checked_sub(back)?;
     let mut end = window.len().min(start.saturating_add(max_bytes));
-    if window.get(end).is_some_and(|byte| is_inside(byte)) {
+    if window.get(end).is_some_and(is_inside) {
         end -= window.get(start..end)?.iter().rev().take_while(|byte| is_inside(byte)).count() + 1;
     }
     // Never nothing at all where there is something: at least one character.

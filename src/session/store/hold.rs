@@ -27,7 +27,7 @@ pub(super) enum LockKind {
 /// `Busy` after `LOCK_WAIT`.
 pub(super) fn lock(file: &File, kind: LockKind, path: &Path) -> Result<(), StoreError> {
     let started = Instant::now();
-    let mut pause = Duration::from_micros(200);
+    let mut attempt = 0;
     loop {
         if try_lock(file, kind, path)? {
             return Ok(());
@@ -36,9 +36,14 @@ pub(super) fn lock(file: &File, kind: LockKind, path: &Path) -> Result<(), Store
             let waited_ms = u64::try_from(LOCK_WAIT.as_millis()).unwrap_or(u64::MAX);
             return Err(StoreError::Busy { what: path.display().to_string(), waited_ms });
         }
-        wait(pause);
-        pause = (pause * 2).min(Duration::from_millis(5));
+        wait_before(attempt);
+        attempt += 1;
     }
+}
+
+/// A pause before a lock is asked for again. Short, for whoever asks seldom gets nothing from those that lock again at once.
+pub(super) fn wait_before(attempt: u32) {
+    wait(Duration::from_micros(50 << attempt.min(4)));
 }
 
 #[expect(clippy::disallowed_methods, reason = "stores block, and are called where blocking is allowed")]

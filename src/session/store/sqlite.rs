@@ -4,6 +4,7 @@
 mod content;
 mod reader;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
 use super::file::open::{self, Access};
-use super::hold::{HoldFolder, wait};
+use super::hold::{HoldFolder, wait, wait_before};
 use super::memory::MemoryHolds;
 use super::{
     ArchivePage, CleanupReport, CleanupRequest, EventReader, Hold, Repair, SessionInfo, Store, StoreError, now_ms,
@@ -77,7 +78,8 @@ impl SqliteStore {
             Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
         }
         .map_err(|error| failed("open", &path, &error))?;
-        connection.busy_timeout(busy_timeout).map_err(|error| failed("open", &path, &error))?;
+        connection.busy_handler(Some(wait_for_lock)).map_err(|error| failed("open", &path, &error))?;
+        let _deadline = Deadline::after(busy_timeout);
         prepare(&mut connection, &path, in_memory, busy_timeout, options)?;
         let holds = if in_memory {
             Holds::Memory(MemoryHolds::default())
@@ -89,6 +91,36 @@ impl SqliteStore {
         let connection = Mutex::new(Some(connection));
         Ok(SqliteStore { shared: Arc::new(Shared { path, busy_timeout, connection }), holds })
     }
+}
+
+thread_local! {
+    /// Until when this thread waits for a lock.
+    static WAIT_UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
+}
+
+/// How long what follows on this thread waits for locks, all together.
+struct Deadline;
+
+impl Deadline {
+    fn after(timeout: Duration) -> Deadline {
+        WAIT_UNTIL.set(Instant::now().checked_add(timeout));
+        Deadline
+    }
+}
+
+impl Drop for Deadline {
+    fn drop(&mut self) {
+        WAIT_UNTIL.set(None);
+    }
+}
+
+/// SQLite's own pauses grow to 100 ms, in which those that write again at once starve the others.
+fn wait_for_lock(attempt: i32) -> bool {
+    let goes_on = WAIT_UNTIL.get().is_some_and(|until| Instant::now() < until);
+    if goes_on {
+        wait_before(u32::try_from(attempt).unwrap_or_default());
+    }
+    goes_on
 }
 
 /// SQLite would make it readable for all; its companions get the mode that it has.
@@ -197,6 +229,7 @@ impl Shared {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => damaged(&self.path, &error.to_string()),
             _ => failed(what, &self.path, error),
         };
+        let _deadline = Deadline::after(self.busy_timeout);
         let transaction = connection.transaction_with_behavior(behavior).map_err(|error| told(&error))?;
         let outcome = match action(&transaction) {
             Ok(value) => transaction.commit().map(|()| value).map_err(|error| told(&error)),

@@ -21,7 +21,6 @@ pub(super) fn folder(store: &Path, session: &SessionId) -> PathBuf {
 pub(super) fn put(store: &Path, session: &SessionId, archive: &ArchiveId, text: &str) -> Result<(), StoreError> {
     let folder = folder(store, session);
     open::make_folder(&folder)?;
-    open::sync_folder(store)?;
     let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
     let temporary = folder.join(format!("{archive}.{}.{number}.tmp", std::process::id()));
     let path = folder.join(archive.as_str());

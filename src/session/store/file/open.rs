@@ -39,13 +39,23 @@ pub(in crate::session::store) fn open(path: &Path, access: Access) -> io::Result
     Ok(file)
 }
 
-/// Makes the folder and those above it.
+/// Makes the folder and those above it, durably.
 pub(in crate::session::store) fn make_folder(folder: &Path) -> Result<(), StoreError> {
+    let missing: Vec<&Path> = folder.ancestors().take_while(|ancestor| !is_there(ancestor)).collect();
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(folder)
-        .map_err(|error| StoreError::io("make the folder", folder, &error))
+        .map_err(|error| StoreError::io("make the folder", folder, &error))?;
+    missing
+        .iter()
+        .filter_map(|made| made.parent())
+        .try_for_each(|parent| sync_folder(if parent.as_os_str().is_empty() { Path::new(".") } else { parent }))
+}
+
+/// The folder that a relative path begins in has an empty name.
+fn is_there(folder: &Path) -> bool {
+    folder.as_os_str().is_empty() || folder.exists()
 }
 
 /// Makes names durable that were added to the folder or taken from it.
