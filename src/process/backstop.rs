@@ -18,6 +18,10 @@ struct Process {
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     alive: HashSet<Process>,
+    /// The command's pipes, as /proc shows them.
+    pipes: Vec<String>,
+    /// Who held one of the pipes at the last search.
+    holders: HashSet<Process>,
     /// Killed by us; where the host is pid 1, what lost its parent is the host's child, and nobody else reaps it.
     killed: HashSet<Process>,
 }
@@ -47,6 +51,32 @@ impl Seen {
         self.bury();
         self.alive.retain(Process::is_alive);
         self.alive.is_empty()
+    }
+
+    /// The command's pipes, by the numbers that the system has for them.
+    pub(super) fn note_pipes(&mut self, numbers: impl Iterator<Item = u64>) {
+        self.pipes = numbers.map(|number| format!("pipe:[{number}]")).collect();
+    }
+
+    /// Adds those who hold the command's pipes, whoever their parents were. Only for a tree that has fallen apart. Whether
+    /// there are none.
+    pub(super) fn find_by_pipes(&mut self, since: u64) -> bool {
+        let own = i32::try_from(std::process::id()).unwrap_or(0);
+        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+        let found = pids.filter(|pid| *pid != own && self.holds_a_pipe(*pid)).filter_map(Process::of);
+        let found: HashSet<Process> = found.filter(|process| process.start >= since).collect();
+        // Only who still holds one at the next search: a child that the host has just forked holds all that is the
+        // host's, until it executes its program.
+        self.alive.extend(found.intersection(&self.holders));
+        self.holders = found;
+        self.holders.is_empty()
+    }
+
+    fn holds_a_pipe(&self, pid: i32) -> bool {
+        let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        let mut links = descriptors.filter_map(|entry| fs::read_link(entry.path()).ok());
+        links.any(|link| self.pipes.iter().any(|pipe| link.as_os_str() == pipe.as_str()))
     }
 
     /// Reaps those of the killed who became children of this process.
@@ -86,6 +116,11 @@ impl Process {
             _ => true,
         }
     }
+}
+
+/// When a process was started, in ticks since boot.
+pub(super) fn start_of(pid: i32) -> Option<u64> {
+    stat(pid).map(|stat| stat.start)
 }
 
 /// All below a process.
@@ -144,7 +179,17 @@ mod tests {
         let other = Process { start: real.start + 1, ..real };
         other.kill();
         assert!(real.is_alive() && !other.is_alive());
-        let mut seen = Seen { alive: HashSet::from([other]), killed: HashSet::new() };
+        let mut seen = Seen { alive: HashSet::from([other]), ..Seen::default() };
         assert!(seen.kill(i32::MAX));
+    }
+
+    #[test]
+    fn this_process_holds_its_own_pipes_and_is_not_found_by_them() {
+        use std::os::fd::AsRawFd;
+        let (read, _write) = std::io::pipe().unwrap();
+        let link = fs::read_link(format!("/proc/self/fd/{}", read.as_raw_fd())).unwrap();
+        let mut seen = Seen { pipes: vec![link.to_str().unwrap().to_string()], ..Seen::default() };
+        assert!(seen.holds_a_pipe(i32::try_from(std::process::id()).unwrap()));
+        assert!(seen.find_by_pipes(0));
     }
 }

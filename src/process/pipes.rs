@@ -43,3 +43,12 @@ pub(super) fn read_now(fd: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<usize
     let count = unsafe { libc::read(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
+
+/// The number that the system has for a pipe, the same for both ends.
+pub(super) fn number(fd: &impl AsRawFd) -> Option<u64> {
+    // SAFETY: a struct of integers, which the call fills if it succeeds.
+    unsafe {
+        let mut found: libc::stat = std::mem::zeroed();
+        (libc::fstat(fd.as_raw_fd(), &raw mut found) == 0).then_some(found.st_ino)
+    }
+}

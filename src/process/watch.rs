@@ -11,13 +11,13 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::backstop::Seen;
+use super::backstop::{Seen, start_of};
 use super::clock::{Alarm, Clock, until};
 use super::command::Command;
 use super::failure;
 use super::outcome::{End, Ended};
 use super::output::{Sink, Stream, Taken};
-use super::pipes::read_now;
+use super::pipes::{number, read_now};
 use super::start::{Started, start};
 use super::supervisor::Supervisor;
 
@@ -65,6 +65,10 @@ pub(super) async fn watch(order: Order) {
         clock.set(Alarm::Deadline, timeout.saturating_sub(began.elapsed()));
     }
     let Started { process, request, control, status, stdin, stdout, stderr, held } = started;
+    let mut seen = Seen::default();
+    let outputs = [Some(&stdout), stderr.as_ref()].into_iter().flatten().filter_map(number);
+    seen.note_pipes(outputs.chain(number(&stdin)));
+    let since = start_of(process.pid()).unwrap_or(0);
     let watch = Watch {
         supervisor,
         stdin: (!command.stdin.is_empty()).then_some(stdin),
@@ -89,7 +93,8 @@ pub(super) async fn watch(order: Order) {
         main_end: None,
         clean: false,
         output_held: false,
-        seen: Seen::default(),
+        seen,
+        since,
         look_every: FIRST_LOOK,
         backstop_tries: 0,
     };
@@ -126,6 +131,8 @@ struct Watch {
     clean: bool,
     output_held: bool,
     seen: Seen,
+    /// When the supervisor was started, in the system's ticks.
+    since: u64,
     look_every: Duration,
     backstop_tries: u32,
 }
@@ -376,7 +383,9 @@ impl Watch {
     async fn replace_supervisor(&mut self) {
         self.end.get_or_insert(End::SupervisorLost);
         for times in 0..BACKSTOP_TIMES {
-            self.clean = self.seen.kill(self.process.pid());
+            // Both are to find nobody.
+            let unheld = self.seen.find_by_pipes(self.since);
+            self.clean = self.seen.kill(self.process.pid()) && unheld;
             if self.clean {
                 return;
             }
