@@ -4,8 +4,10 @@
 import { performance } from "node:perf_hooks";
 import { clearImmediate, setImmediate } from "node:timers";
 
+import { pendingApproval } from "./context.js";
 import { perform } from "./effects.js";
-import { AbortError, AgentError, errorFromData } from "./errors.js";
+import { AbortError, AgentError, ConfigError, errorFromData } from "./errors.js";
+import { afterEventLoop, isOverdue } from "./fairness.js";
 import { native } from "./native.js";
 import { describeThrown } from "./thrown.js";
 
@@ -17,6 +19,19 @@ let redactionIsWarm = false;
 /** The queue lets go of effects that were performed, once so many of them are the greater part of it. */
 const DONE_EFFECTS_KEPT = 64;
 
+/** @type {[string, any][]} */
+const PROTOTYPES = [
+  ["Object", Object.prototype],
+  ["Array", Array.prototype],
+  ["String", String.prototype],
+  ["Number", Number.prototype],
+  ["Boolean", Boolean.prototype],
+];
+
+/** How many effects go by between two looks at the clock, over all families. */
+const EFFECTS_PER_LOOK = 8;
+let effectsSinceLook = 0;
+
 // At module load, so that wakes come in no caller's async context.
 const waker = native.createWaker((number) => {
   active.get(number)?.poll();
@@ -27,6 +42,17 @@ function asPublicError(error) {
   return errorFromData({ code: error.code, message: error.message });
 }
 
+/** What crosses to the core is JSON: a host that changes how every array is written would have it mean something else. */
+function refuseForeignToJson() {
+  for (const [name, prototype] of PROTOTYPES) {
+    if (prototype.toJSON === undefined) continue;
+    throw new ConfigError(
+      `${name}.prototype has a property toJSON, which changes what JSON.stringify writes of every value; agents cannot ` +
+        "work with it: remove it",
+    );
+  }
+}
+
 export class Family {
   /**
    * @param options what the core is told, as JSON data
@@ -35,6 +61,7 @@ export class Family {
    * @throws {ConfigError} when a tool's schema cannot be used
    */
   constructor(options, policy, parts) {
+    refuseForeignToJson();
     lastNumber += 1;
     this.number = lastNumber;
     this.parts = parts;
@@ -68,11 +95,12 @@ export class Family {
   /** @throws {ClosedError} once closing began */
   start(run, options) {
     if (this.failure !== null) throw this.failure;
+    refuseForeignToJson();
     this.runs.set(run.key, run);
     active.set(this.number, this);
     let effects;
     try {
-      effects = native.familyStart(this.handle, JSON.stringify(options));
+      effects = native.familyStart(this.handle, JSON.stringify({ ...options, insideApproval: pendingApproval(this) }));
     } catch (error) {
       this.forget(run);
       throw asPublicError(error);
@@ -159,7 +187,7 @@ export class Family {
     } catch (error) {
       throw asPublicError(error);
     }
-    this.handlers.set(id, handler);
+    this.handlers.set(id, { handler, timeoutMs });
     if (!redactionIsWarm) {
       // Its patterns take over a millisecond to compile: on another thread, before the first failure is reported.
       redactionIsWarm = true;
@@ -274,9 +302,21 @@ export class Family {
     }
     if (this.draining) return;
     this.draining = true;
+    this.#drain();
+  }
+
+  /** The queue grows while it is drained: performing an effect may enter the core again. */
+  #drain = () => {
+    let paused = false;
     try {
-      // The queue grows while it is drained: performing an effect may enter the core again.
-      for (this.performing = 0; this.performing < this.queue.length; this.performing += 1) {
+      while (this.performing + 1 < this.queue.length) {
+        effectsSinceLook += 1;
+        if (effectsSinceLook >= EFFECTS_PER_LOOK) {
+          effectsSinceLook = 0;
+          paused = isOverdue();
+          if (paused) break;
+        }
+        this.performing += 1;
         if (this.performing >= DONE_EFFECTS_KEPT && this.performing * 2 > this.queue.length) {
           this.queue.splice(0, this.performing);
           this.performing = 0;
@@ -285,11 +325,15 @@ export class Family {
         if (effect !== null) this.#perform(effect);
       }
     } finally {
-      this.queue.length = 0;
-      this.performing = -1;
-      this.draining = false;
+      if (!paused) {
+        this.queue.length = 0;
+        this.performing = -1;
+        this.draining = false;
+      }
     }
-  }
+    // Whatever comes meanwhile joins the queue, and keeps its order.
+    if (paused) afterEventLoop(this.#drain);
+  };
 
   #unqueue(id) {
     for (let index = this.performing + 1; index < this.queue.length; index += 1) {

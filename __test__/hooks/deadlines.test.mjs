@@ -197,19 +197,61 @@ test("a handler that blocks past its deadline and throws is one failure", async 
   assert.equal(hookFailures(events).length, 1);
 });
 
-test("a handler that blocked past its deadline finds its signal aborted only by a timeout", async (t) => {
+for (const [name, handler] of [
+  ["returned", () => block(60)],
+  [
+    "threw",
+    () => {
+      block(60);
+      throw new Error("late");
+    },
+  ],
+  ["resolved", async () => block(60)],
+  ["resolved later", () => pause(1).then(() => block(60))],
+  [
+    "rejected",
+    async () => {
+      block(60);
+      throw new Error("late");
+    },
+  ],
+]) {
+  test(`a handler that blocked past its deadline and then ${name} has its signal aborted, as the diagnostic says`, async (t) => {
+    const agent = agentFor(t);
+    let signal;
+    const order = [];
+    agent.hook(
+      "run:start",
+      (_, context) => {
+        signal = context.signal;
+        signal.addEventListener("abort", () => order.push("abort"));
+        return handler();
+      },
+      { timeoutMs: 20 },
+    );
+    agent.hook("run:start", () => void order.push("next"));
+    const { events } = await collect(agent.run("go"));
+    assert.match(hookFailures(events)[0].message, /its signal was aborted/);
+    assert.equal(signal.aborted, true);
+    assert.equal(signal.reason.name, "TimeoutError");
+    assert.deepEqual(order, ["abort", "next"]);
+  });
+}
+
+test("a signal that a late handler left to be looked at is aborted", async (t) => {
   const agent = agentFor(t);
-  const signals = [];
+  let context;
   agent.hook(
     "run:start",
-    (_, { signal }) => {
-      signals.push(signal);
+    (_, given) => {
+      context = given;
       block(60);
     },
     { timeoutMs: 20 },
   );
   await agent.send("go");
-  if (signals[0].aborted) assert.equal(signals[0].reason.name, "TimeoutError");
+  assert.equal(context.signal.aborted, true);
+  assert.equal(context.signal.reason.name, "TimeoutError");
 });
 
 test("the time that a handler waits for the handlers before it does not count", async (t) => {
