@@ -31,6 +31,8 @@ const PROTOTYPES = [
 /** How many effects go by between two looks at the clock, over all families. */
 const EFFECTS_PER_LOOK = 8;
 let effectsSinceLook = 0;
+/** So many effects of a run that begins do not wait, however long the event loop has waited already. */
+const EFFECTS_AT_ONCE = 32;
 
 // At module load, so that wakes come in no caller's async context.
 const waker = native.createWaker((number) => {
@@ -105,6 +107,8 @@ export class Family {
       this.forget(run);
       throw asPublicError(error);
     }
+    // In its caller's turn of the event loop, as far as its first model call.
+    this.#atOnce = EFFECTS_AT_ONCE;
     this.enqueue(effects);
   }
 
@@ -305,12 +309,15 @@ export class Family {
     this.#drain();
   }
 
+  #atOnce = 0;
+
   /** The queue grows while it is drained: performing an effect may enter the core again. */
   #drain = () => {
     let paused = false;
     try {
       while (this.performing + 1 < this.queue.length) {
-        effectsSinceLook += 1;
+        if (this.#atOnce > 0) this.#atOnce -= 1;
+        else effectsSinceLook += 1;
         if (effectsSinceLook >= EFFECTS_PER_LOOK) {
           effectsSinceLook = 0;
           paused = isOverdue();
@@ -329,6 +336,7 @@ export class Family {
         this.queue.length = 0;
         this.performing = -1;
         this.draining = false;
+        this.#atOnce = 0;
       }
     }
     // Whatever comes meanwhile joins the queue, and keeps its order.

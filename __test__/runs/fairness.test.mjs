@@ -129,9 +129,8 @@ test("the event loop has its turns while a host sends one message after another 
 });
 
 test("the event loop has its turns while many sessions that began at once go on", async (t) => {
-  const agent = agentFor(t, {
-    model: { id: "ready", stream: () => ready(1) },
-  });
+  const agent = agentFor(t, { model: { id: "ready", stream: ready } });
+  agent.hook("run:end", () => block(1));
   const sends = [];
   for (let count = 0; count < STEPS; count += 1) sends.push(agent.send("hi", { sessionId: `s${count}` }));
   const turns = await loopTurns(() => Promise.all(sends));
@@ -202,8 +201,7 @@ test("an abort between the calls of one message stops those that had not begun",
 });
 
 /** One answer, without a turn of the event loop in it. */
-async function* ready(blockedMs = 0) {
-  block(blockedMs);
+async function* ready() {
   yield {
     type: "message_done",
     usage: { inputTokens: 1, outputTokens: 1 },
