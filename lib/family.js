@@ -100,9 +100,11 @@ export class Family {
     refuseForeignToJson();
     this.runs.set(run.key, run);
     active.set(this.number, this);
+    const insideApproval = pendingApproval(this);
+    const told = insideApproval === undefined ? options : { ...options, insideApproval };
     let effects;
     try {
-      effects = native.familyStart(this.handle, JSON.stringify({ ...options, insideApproval: pendingApproval(this) }));
+      effects = native.familyStart(this.handle, JSON.stringify(told));
     } catch (error) {
       this.forget(run);
       throw asPublicError(error);
