@@ -33,6 +33,8 @@ const BUILTIN_TOOLS = JSON.parse(native.builtinTools()).map((specification) => c
 
 /** A run whose end is told only after `finalise`; the public class does not show it. */
 let runThen;
+/** Whether a value is an agent, whatever its prototype says. */
+let isAgent;
 
 class LiteAgent {
   #family;
@@ -186,7 +188,8 @@ class LiteAgent {
 
   async close() {
     refuseReentrancy(this.#family, "close", this.#sessionId);
-    this.#closing ??= this.#close();
+    // From the bottom of the stack: whoever closes near its end would leave the core in the middle of it.
+    this.#closing ??= Promise.resolve().then(() => this.#close());
     await this.#held(this.#closing);
   }
 
@@ -207,6 +210,7 @@ class LiteAgent {
   }
 
   static {
+    isAgent = (value) => typeof value === "object" && value !== null && #family in value;
     runThen = (agent, input, options, finalise) =>
       new RunIterator((iterator) => agent.#begin("query", input, options, iterator), finalise);
   }
@@ -267,6 +271,20 @@ class LiteAgent {
       release();
     }
   }
+}
+
+// A method that was taken off its agent would fail where it first needs it, in words that help nobody.
+for (const [name, descriptor] of Object.entries(Object.getOwnPropertyDescriptors(LiteAgent.prototype))) {
+  const { value: method } = descriptor;
+  if (name === "constructor" || typeof method !== "function") continue;
+  const checked = {
+    [name](...parameters) {
+      if (!isAgent(this)) throw new TypeError(`${name} was called without its agent: call it as agent.${name}(…)`);
+      return method.apply(this, parameters);
+    },
+  }[name];
+  Object.defineProperty(checked, "length", { value: method.length, configurable: true });
+  Object.defineProperty(LiteAgent.prototype, name, { ...descriptor, value: checked });
 }
 
 if (Symbol.asyncDispose !== undefined) {
@@ -340,6 +358,13 @@ function hookTimeout(options) {
   if (options === undefined) return DEFAULT_HOOK_TIMEOUT_MS;
   if (typeof options !== "object" || options === null) {
     throw new TypeError(`hook: options must be an object, got ${kindOf(options)}`);
+  }
+  for (const name of Object.keys(options)) {
+    if (name === "timeoutMs") continue;
+    const near = native.nearest(name, ["timeoutMs"]);
+    // The commonest slip leaves out the unit, which is too far off to be a near miss.
+    const hint = near !== null || name.startsWith("timeout") ? "did you mean timeoutMs?" : "there is only timeoutMs";
+    throw new TypeError(`hook: unknown option '${name}'; ${hint}`);
   }
   const { timeoutMs } = options;
   if (timeoutMs === undefined) return DEFAULT_HOOK_TIMEOUT_MS;

@@ -171,8 +171,29 @@ function middleware(name, value) {
     for (const key of MIDDLEWARE_FUNCTIONS) {
       if (element[key] !== undefined) callable(`${place}.${key}`, element[key]);
     }
+    refuseNearMisses(place, element);
   });
   return copy;
+}
+
+/** Middleware may have more than the agent asks for; but a misspelt function would never be called. */
+function refuseNearMisses(place, element) {
+  for (const key of namesOf(element)) {
+    if (MIDDLEWARE_FUNCTIONS.includes(key) || typeof element[key] !== "function") continue;
+    const near = native.nearest(key, MIDDLEWARE_FUNCTIONS);
+    if (near !== null && element[near] === undefined) {
+      throw new ConfigError(`${place}.${key} is no function of middleware; did you mean ${near}?`);
+    }
+  }
+}
+
+/** The names of an object's own properties, and of those that its class gives it. */
+function namesOf(object) {
+  const found = new Set();
+  for (let at = object; at !== null && Object.getPrototypeOf(at) !== null; at = Object.getPrototypeOf(at)) {
+    for (const key of Object.getOwnPropertyNames(at)) if (key !== "constructor") found.add(key);
+  }
+  return found;
 }
 
 function mcpServers(name, value) {

@@ -10,10 +10,12 @@ const storage = new AsyncLocalStorage();
 
 /** What one awaited callback of the host runs in. */
 class Frame {
-  constructor(family, kind, sessionId) {
+  constructor(family, kind, sessionId, call) {
     this.family = family;
     this.kind = kind;
     this.sessionId = sessionId;
+    /** The core's id of the call that the callback answers, where it matters. */
+    this.call = call;
     this.parent = liveFrame();
   }
 
@@ -33,12 +35,25 @@ export function liveFrame() {
 
 /** A frame of a hook handler. */
 export function hookFrame(family, sessionId) {
-  return new Frame(family, "hook", sessionId);
+  return new Frame(family, "hook", sessionId, undefined);
+}
+
+/** A frame of the approval handler, asked by the core's call `call`. */
+export function approvalFrame(family, sessionId, call) {
+  return new Frame(family, "approval", sessionId, call);
+}
+
+/** The core's call to the family's approval handler that a run which begins here is part of. */
+export function pendingApproval(family) {
+  for (let frame = liveFrame(); frame !== undefined; frame = frame.parent) {
+    if (frame.kind === "approval" && frame.family === family) return frame.call;
+  }
+  return undefined;
 }
 
 /** A frame of any other callback that a run awaits: a tool, middleware, a provider. */
 export function callbackFrame(family, sessionId) {
-  return new Frame(family, "callback", sessionId);
+  return new Frame(family, "callback", sessionId, undefined);
 }
 
 /** Calls `callback` within the frame. */
@@ -91,6 +106,11 @@ export class LazySignal {
     this.#makeReason = makeReason;
     this.#controller?.abort(makeReason());
   }
+}
+
+/** Why a signal is aborted at a deadline. */
+export function timeoutReason() {
+  return new DOMException("The deadline has passed", "TimeoutError");
 }
 
 /** What a hook handler gets as its second argument. */

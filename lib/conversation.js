@@ -51,14 +51,29 @@ export class Conversation {
   }
 }
 
-/** Positions of text blocks that hold nothing: no API takes them. */
+/** Positions of blocks that hold nothing: no API takes them. The core has the same rule for messages as they come. */
 function emptyBlocks({ content }) {
   if (typeof content === "string") return content === "" ? [0] : [];
   const empty = [];
-  content.forEach(({ type, text }, index) => {
-    if (type === "text" && text === "") empty.push(index);
+  content.forEach((block, index) => {
+    if (isEmpty(block)) empty.push(index);
   });
   return empty;
+}
+
+function isEmpty({ type, text, signature, mediaType, data, content }) {
+  switch (type) {
+    case "text":
+      return text === "";
+    case "reasoning":
+      return text === "" && (signature === undefined || signature === "");
+    case "image":
+      return mediaType === "" || data === "";
+    case "compaction":
+      return content === "";
+    default:
+      return false;
+  }
 }
 
 function forRequest(message, leaveOut) {

@@ -1,6 +1,7 @@
 // Performs what the core asks for: one `case` for each effect of the protocol (src/host/effect.rs; a test checks that
 // the two agree). Each is performed in the async scope of its run. Calls into host code go through the modules named
 // here, which answer the core by the effect's id.
+import { timeoutReason } from "./context.js";
 import { performHook, performHookEvent } from "./hooks.js";
 import { performMiddleware, performWrapTool, settleWrapNext } from "./middleware.js";
 import { performModel } from "./model.js";
@@ -112,8 +113,4 @@ function abort(family, { id, why }) {
   family.settled(id);
   const { run } = call;
   run.scope.runInAsyncScope(call.abort, call, why === "timeout" ? timeoutReason : () => run.abortReason());
-}
-
-function timeoutReason() {
-  return new DOMException("The deadline has passed", "TimeoutError");
 }

@@ -4,8 +4,10 @@
 import { performance } from "node:perf_hooks";
 import { clearImmediate, setImmediate } from "node:timers";
 
+import { pendingApproval } from "./context.js";
 import { perform } from "./effects.js";
 import { AbortError, AgentError, ConfigError, errorFromData } from "./errors.js";
+import { afterEventLoop, isOverdue } from "./fairness.js";
 import { native } from "./native.js";
 import { describeThrown } from "./thrown.js";
 import { activate, deactivate, nextNumber, waker } from "./wakes.js";
@@ -14,6 +16,21 @@ let redactionIsWarm = false;
 
 /** The queue lets go of effects that were performed, once so many of them are the greater part of it. */
 const DONE_EFFECTS_KEPT = 64;
+
+/** @type {[string, any][]} */
+const PROTOTYPES = [
+  ["Object", Object.prototype],
+  ["Array", Array.prototype],
+  ["String", String.prototype],
+  ["Number", Number.prototype],
+  ["Boolean", Boolean.prototype],
+];
+
+/** How many effects go by between two looks at the clock, over all families. */
+const EFFECTS_PER_LOOK = 8;
+let effectsSinceLook = 0;
+/** So many effects of a run that begins do not wait, however long the event loop has waited already. */
+const EFFECTS_AT_ONCE = 32;
 
 /** @returns the error class that the data of a native error stands for */
 function asPublicError(error) {
@@ -24,6 +41,17 @@ function asPublicError(error) {
   return errorFromData({ code: error.code, message: error.message });
 }
 
+/** What crosses to the core is JSON: a host that changes how every array is written would have it mean something else. */
+function refuseForeignToJson() {
+  for (const [name, prototype] of PROTOTYPES) {
+    if (prototype.toJSON === undefined) continue;
+    throw new ConfigError(
+      `${name}.prototype has a property toJSON, which changes what JSON.stringify writes of every value; agents cannot ` +
+        "work with it: remove it",
+    );
+  }
+}
+
 export class Family {
   /**
    * @param options what the core is told, as JSON data
@@ -32,6 +60,7 @@ export class Family {
    * @throws {ConfigError} when a tool's schema cannot be used
    */
   constructor(options, policy, parts) {
+    refuseForeignToJson();
     this.number = nextNumber();
     this.parts = parts;
     this.runs = new Map();
@@ -64,15 +93,20 @@ export class Family {
   /** @throws {ClosedError} once closing began */
   start(run, options) {
     if (this.failure !== null) throw this.failure;
+    refuseForeignToJson();
     this.runs.set(run.key, run);
     activate(this.number, this);
+    const insideApproval = pendingApproval(this);
+    const told = insideApproval === undefined ? options : { ...options, insideApproval };
     let effects;
     try {
-      effects = native.familyStart(this.handle, JSON.stringify(options));
+      effects = native.familyStart(this.handle, JSON.stringify(told));
     } catch (error) {
       this.forget(run);
       throw asPublicError(error);
     }
+    // In its caller's turn of the event loop, as far as its first model call.
+    this.#atOnce = EFFECTS_AT_ONCE;
     this.enqueue(effects);
   }
 
@@ -155,7 +189,7 @@ export class Family {
     } catch (error) {
       throw asPublicError(error);
     }
-    this.handlers.set(id, handler);
+    this.handlers.set(id, { handler, timeoutMs });
     if (!redactionIsWarm) {
       // Its patterns take over a millisecond to compile: on another thread, before the first failure is reported.
       redactionIsWarm = true;
@@ -270,9 +304,24 @@ export class Family {
     }
     if (this.draining) return;
     this.draining = true;
+    this.#drain();
+  }
+
+  #atOnce = 0;
+
+  /** The queue grows while it is drained: performing an effect may enter the core again. */
+  #drain = () => {
+    let paused = false;
     try {
-      // The queue grows while it is drained: performing an effect may enter the core again.
-      for (this.performing = 0; this.performing < this.queue.length; this.performing += 1) {
+      while (this.performing + 1 < this.queue.length) {
+        if (this.#atOnce > 0) this.#atOnce -= 1;
+        else effectsSinceLook += 1;
+        if (effectsSinceLook >= EFFECTS_PER_LOOK) {
+          effectsSinceLook = 0;
+          paused = isOverdue();
+          if (paused) break;
+        }
+        this.performing += 1;
         if (this.performing >= DONE_EFFECTS_KEPT && this.performing * 2 > this.queue.length) {
           this.queue.splice(0, this.performing);
           this.performing = 0;
@@ -281,11 +330,16 @@ export class Family {
         if (effect !== null) this.#perform(effect);
       }
     } finally {
-      this.queue.length = 0;
-      this.performing = -1;
-      this.draining = false;
+      if (!paused) {
+        this.queue.length = 0;
+        this.performing = -1;
+        this.draining = false;
+        this.#atOnce = 0;
+      }
     }
-  }
+    // Whatever comes meanwhile joins the queue, and keeps its order.
+    if (paused) afterEventLoop(this.#drain);
+  };
 
   #unqueue(id) {
     for (let index = this.performing + 1; index < this.queue.length; index += 1) {

@@ -7,13 +7,13 @@ export function performHook(family, run, { id, handler, key, make, last }) {
   const event = make === undefined ? run.hookEvents.get(key) : hookEvent(run, make);
   if (last) run.hookEvents.delete(key);
   else if (make !== undefined) run.hookEvents.set(key, event);
-  const callback = family.handlers.get(handler);
+  const { handler: callback, timeoutMs } = family.handlers.get(handler);
   const lazy = new LazySignal();
   const context = new HandlerContext(lazy);
   callHost(family, run, id, {
     frame: hookFrame(family, run.sessionId),
     lazy,
-    timed: true,
+    timeoutMs,
     callback: () => callback(event, context),
     conclude: nothing,
   });

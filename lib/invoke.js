@@ -14,32 +14,33 @@ import { inFrame } from "./context.js";
  */
 export function invoke(frame, callback, settle) {
   const started = performance.now();
-  let promise;
+  let returned;
   try {
-    const returned = inFrame(frame, callback);
-    if (!isThenable(returned)) {
-      frame.end();
-      settle(false, returned, performance.now() - started);
-      return -1;
+    returned = inFrame(frame, callback);
+    if (isThenable(returned)) {
+      // A foreign thenable is asked in the frame too: its `then` is host code.
+      const promise = isPlainPromise(returned) ? returned : inFrame(frame, adopt, returned);
+      // Within the try: an own `constructor` of a promise is read once more, and its getter may throw.
+      promise.then(
+        (value) => {
+          frame.end();
+          settle(false, value, performance.now() - started);
+        },
+        (error) => {
+          frame.end();
+          settle(true, error, performance.now() - started);
+        },
+      );
+      return started;
     }
-    // A foreign thenable is asked in the frame too: its `then` is host code.
-    promise = isPlainPromise(returned) ? returned : inFrame(frame, adopt, returned);
   } catch (error) {
     frame.end();
     settle(true, error, performance.now() - started);
     return -1;
   }
-  promise.then(
-    (value) => {
-      frame.end();
-      settle(false, value, performance.now() - started);
-    },
-    (error) => {
-      frame.end();
-      settle(true, error, performance.now() - started);
-    },
-  );
-  return started;
+  frame.end();
+  settle(false, returned, performance.now() - started);
+  return -1;
 }
 
 function isThenable(value) {

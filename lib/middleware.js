@@ -75,7 +75,6 @@ export function performMiddleware(family, run, { id, point, turn }) {
   callHost(family, run, id, {
     frame: callbackFrame(family, run.sessionId),
     lazy,
-    timed: false,
     callback: () => askAll(family.parts.middleware[name], name, context),
     conclude() {
       if (point === "before_model" && context.hasOwnMessages) run.setRequestMessages(context.messages);
@@ -122,7 +121,6 @@ export function performWrapTool(family, run, { id, call }) {
   callHost(family, run, id, {
     frame: callbackFrame(family, run.sessionId),
     lazy,
-    timed: false,
     callback: () => layer(0),
     conclude(result) {
       const { content, isError } = normaliseOutput(result, toolCall.name);

@@ -44,11 +44,6 @@ export function performModel(family, run, { id, turn }) {
 
 async function pump(family, run, id, call) {
   try {
-    // Only between turns: the first call of a run is made at once.
-    if (call.turn > 1 && isOverdue()) {
-      await yieldToEventLoop();
-      if (!call.live) return;
-    }
     const answer = await read(family, run, id, call);
     if (!call.live) return;
     settle(family, id, call);
@@ -74,12 +69,19 @@ function settle(family, id, call) {
 
 /** Lets an iterator that is not at its end clean up; nobody waits for it. */
 function leave(iterator) {
-  if (iterator === null || typeof iterator.return !== "function") return;
+  if (iterator === null) return;
   try {
-    Promise.resolve(iterator.return()).catch(() => {});
+    if (typeof iterator.return === "function") observe(iterator.return());
   } catch {
-    // What a provider throws while it is being left changes nothing any more.
+    // What a provider throws while it is being left changes nothing any more, a getter of `return` included.
   }
+}
+
+/** Lets a promise of whatever kind fail unheard. Only methods of our own promise are called: a foreign one's may throw. */
+function observe(value) {
+  new Promise((resolve) => {
+    resolve(value);
+  }).catch(() => {});
 }
 
 /** Reads the stream to its end and returns the answer for the core, as JSON text. */
@@ -157,7 +159,11 @@ function copyMessage(message, refused) {
   if (!Array.isArray(content)) return copyFrozen(message);
   let calls = 0;
   const blocks = content.map((block) => {
-    if (typeof block !== "object" || block === null || block.type !== "tool_call") return copyFrozen(block);
+    if (typeof block !== "object" || block === null) return copyFrozen(block);
+    const { type } = block;
+    // A signature that says nothing is none: the model would refuse its own message in the next request.
+    if (type === "reasoning" && block.signature === "") return copyFrozen({ ...block, signature: undefined });
+    if (type !== "tool_call") return copyFrozen(block);
     const position = calls;
     calls += 1;
     return copyCall(block, position, refused);

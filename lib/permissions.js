@@ -1,6 +1,6 @@
 // Asks the host about permission: its policy where it is no native one, and its approval handler. What an answer means,
 // and in which order approvals are asked, is the core's.
-import { LazySignal, callbackFrame } from "./context.js";
+import { LazySignal, approvalFrame, callbackFrame } from "./context.js";
 import { callHost } from "./host-call.js";
 import { readVerdict } from "./policy.js";
 
@@ -19,7 +19,6 @@ function askPolicy(family, run, id, call, answer) {
   callHost(family, run, id, {
     frame: callbackFrame(family, run.sessionId),
     lazy: null,
-    timed: false,
     callback: () => family.parts.permission.check(call, Object.freeze({ sessionId: run.sessionId })),
     conclude(answered) {
       const verdict = readVerdict(answered);
@@ -32,9 +31,8 @@ function askPolicy(family, run, id, call, answer) {
 export function performApproval(family, run, { id, call }) {
   const lazy = new LazySignal();
   callHost(family, run, id, {
-    frame: callbackFrame(family, run.sessionId),
+    frame: approvalFrame(family, run.sessionId, id),
     lazy,
-    timed: false,
     callback: () => family.parts.onApproval.request(run.values.get(call), lazy.signal),
     conclude: (answer) => (answer === "allow" ? "allow" : "deny"),
   });

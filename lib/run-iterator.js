@@ -129,13 +129,19 @@ export class RunIterator {
     if (this.#run === null) return this.#afterFinalise(() => Promise.resolve());
     this.#events = [];
     this.#read = 0;
-    if (this.#state === "running") {
-      this.#run.stopStreaming();
-      this.#run.cancel(undefined);
-    }
     this.#outcome = null;
+    // From the bottom of the stack: a reader that leaves near its end would leave the core in the middle of it.
+    const leaving = Promise.resolve().then(() => {
+      if (this.#state === "running") {
+        this.#run.stopStreaming();
+        this.#run.cancel(undefined);
+      }
+      this.#events = [];
+      this.#read = 0;
+      return this.#run.settled;
+    });
     hold();
-    return this.#run.settled
+    return leaving
       .then(
         () => {},
         // A reader that left does not hear how the run failed.

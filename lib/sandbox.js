@@ -44,7 +44,6 @@ export function performWrap(family, run, { id, command }) {
   callHost(family, run, id, {
     frame: callbackFrame(family, run.sessionId),
     lazy: null,
-    timed: false,
     callback: () => family.parts.sandbox.wrap(command),
     conclude: (wrapped) => wrapped,
   });

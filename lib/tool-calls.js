@@ -27,7 +27,6 @@ export function performCheck(family, run, { id, call, tool }) {
   callHost(family, run, id, {
     frame: callbackFrame(family, run.sessionId),
     lazy: null,
-    timed: false,
     callback: () => validated(prepared, input, (value) => ({ value })),
     conclude(checked) {
       run.checked.set(call, checked);
@@ -48,7 +47,7 @@ export function performTool(family, run, { id, call, tool, timed }) {
   callHost(family, run, id, {
     frame: callbackFrame(family, run.sessionId),
     lazy,
-    timed,
+    timeoutMs: timed ? prepared.timeoutMs : undefined,
     callback: () => (checked === undefined ? validated(prepared, toolCall.input, execute) : execute(checked.value)),
     conclude(output) {
       const { content, isError } = normaliseOutput(output, prepared.name);

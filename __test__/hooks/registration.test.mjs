@@ -362,3 +362,22 @@ test("a promise of the host whose own then throws, and a signal that cannot be u
   assert.equal((await agent.send("go", { signal: broken })).text, "ok");
   assert.equal((await agent.send("go")).text, "ok");
 });
+
+for (const [name, hint] of [
+  ["timeout", "did you mean timeoutMs?"],
+  ["timeoutms", "did you mean timeoutMs?"],
+  ["timeOutMs", "did you mean timeoutMs?"],
+  ["signal", "there is only timeoutMs"],
+  ["match", "there is only timeoutMs"],
+]) {
+  test(`the option ${name} is a TypeError that names it, and nothing is registered`, async (t) => {
+    const agent = agentFor(t);
+    let calls = 0;
+    assert.throws(
+      () => agent.hook("run:start", () => void (calls += 1), { [name]: 5 }),
+      new TypeError(`hook: unknown option '${name}'; ${hint}`),
+    );
+    await agent.send("go");
+    assert.equal(calls, 0);
+  });
+}

@@ -2,6 +2,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { agentFor, collect, collectUntilError, plainTool, recordHooks, scriptedModel } from "../support/model.mjs";
+import { ConfigError } from "../../index.js";
 import { assertConversation, call, eventsOf, rejectionOf, textOf } from "../runs/reading.mjs";
 
 /** A middleware that notes everything that it is asked, in `order`. */
@@ -429,4 +430,47 @@ test("a use that is no list of middlewares is a config mistake that names it", (
       JSON.stringify(use),
     );
   }
+});
+
+for (const [misspelt, meant] of [
+  ["beforeModell", "beforeModel"],
+  ["before_model", "beforeModel"],
+  ["BeforeAgent", "beforeAgent"],
+  ["afterAgents", "afterAgent"],
+  ["wrapModelcall", "wrapModelCall"],
+  ["wrapToolCalls", "wrapToolCall"],
+]) {
+  test(`a middleware function ${misspelt} is a ConfigError that names ${meant}`, (t) => {
+    class Derived {
+      name = "derived";
+    }
+    Derived.prototype[misspelt] = () => {};
+    for (const middleware of [{ name: "literal", [misspelt]() {} }, new Derived()]) {
+      assert.throws(
+        () => agentFor(t, { use: [{ name: "sound" }, middleware] }),
+        (error) =>
+          error instanceof ConfigError &&
+          error.message === `use[1].${misspelt} is no function of middleware; did you mean ${meant}?`,
+      );
+    }
+  });
+}
+
+test("middleware may have members of its own, a variant of a function that it has among them", async (t) => {
+  const asked = [];
+  const middleware = {
+    name: "rich",
+    beforeModels: [],
+    log() {},
+    count: 3,
+    beforeModel() {
+      asked.push("beforeModel");
+      this.beforeModel2();
+    },
+    beforeModel2() {
+      asked.push("its own");
+    },
+  };
+  await agentFor(t, { use: [middleware] }).send("go");
+  assert.deepEqual(asked, ["beforeModel", "its own"]);
 });

@@ -209,9 +209,11 @@ test("two return() at once both resolve, and run:end fires once", async (t) => {
 });
 
 test("break lets the queued run of the same session begin", async (t) => {
-  const agent = agentFor(t, { model: [{ deltas: ["a", "b"] }, { text: "second" }] });
+  const model = scriptedModel([{ wait: new Promise(() => {}) }, { text: "second" }]);
+  const agent = agentFor(t, { model });
   const generator = agent.run("hi");
   await generator.next();
+  await until(() => model.requests.length === 1, "the first run's model call");
   const queued = agent.send("queued");
   await generator.return();
   assert.equal((await within(queued, "the queued send()")).text, "second");

@@ -6,6 +6,7 @@ import { tool } from "../../index.js";
 import {
   aborted,
   agentFor,
+  block,
   collect,
   deferred,
   pause,
@@ -243,6 +244,28 @@ test("a tool that overruns its timeoutMs: its signal fires, a failed result says
   assert.ok(performance.now() - began < 2_000);
   await until(() => reason !== undefined, "the signal fired");
   assert.equal(reason.name, "TimeoutError");
+});
+
+test("a tool that blocks the thread past its timeoutMs has its signal aborted as well", async (t) => {
+  let signal;
+  await resultOf(
+    t,
+    [
+      plainTool(
+        "blocking",
+        (_, context) => {
+          signal = context.signal;
+          block(60);
+          return "too late";
+        },
+        { timeoutMs: 20 },
+      ),
+    ],
+    call("a", "blocking"),
+    { pattern: /timed out after 20 ms/ },
+  );
+  assert.equal(signal.aborted, true);
+  assert.equal(signal.reason.name, "TimeoutError");
 });
 
 test("a tool that ignores its signal is left behind at its deadline", async (t) => {

@@ -25,7 +25,6 @@ function ask(family, run, id, callback) {
   callHost(family, run, id, {
     frame: callbackFrame(family, run.sessionId),
     lazy: null,
-    timed: false,
     callback,
     conclude: (answer) => answer,
   });

@@ -48,6 +48,8 @@ pub struct Family {
     pub(super) policy: Option<Arc<Policy>>,
     /// Approvals are asked one at a time.
     pub(super) approvals: Semaphore,
+    /// The call to the approval handler that is being waited for.
+    pub(super) asking: Cell<Option<CallId>>,
     /// Gone once the family is closed.
     pub(super) files: RefCell<Option<FileTools>>,
     /// What is going on on other threads.
@@ -97,6 +99,7 @@ impl Family {
             options,
             policy,
             approvals: Semaphore::new(1),
+            asking: Cell::new(None),
             files: RefCell::new(Some(files)),
             work: TaskTracker::new(),
             command_runner: OnceCell::new(),

@@ -1,6 +1,8 @@
 //! Permission of one call: what the policy says of it, who is asked, and what is told of the decision. Whether the call
 //! then runs is the caller's to do.
 
+use std::cell::Cell;
+
 use serde::Deserialize;
 
 use super::run::{Run, Stopped};
@@ -11,6 +13,8 @@ use crate::types::{CallId, ToolCall};
 
 /// Why what waits for approval is not approved.
 const CANCELLED: &str = "the run was cancelled before it was approved";
+/// Why an approval is denied that the handler could not be asked for: it waits for the run that wants it.
+const NESTED: &str = "it was asked for inside another approval";
 
 /// Whether a call may run.
 pub(super) enum Gate {
@@ -92,6 +96,9 @@ impl Run {
 
     /// Approvals of one family are asked one at a time, in the order in which they were wanted.
     async fn approve(&self, asked: &Asked<'_>, verdict: &Verdict) -> Result<Gate, Stopped> {
+        if self.inside_approval.is_some() && self.inside_approval == self.family.asking.get() {
+            return self.deny_nested(asked, verdict).await;
+        }
         let turn = self.cancellable(self.family.approvals.acquire()).await;
         let Ok(Ok(_turn)) = turn else {
             self.tell_decision(asked, verdict, Decided { decision: Decision::Deny, by: DecidedBy::Auto }).await?;
@@ -105,16 +112,28 @@ impl Run {
             return Ok(shut(Some(reason.unwrap_or("it needs approval, and there is no onApproval handler"))));
         }
         let call = self.family.host.call(|id| Effect::Approval { id, run: self.key, call: asked.key });
-        // Anything but a clear yes is a no.
-        let Ok(answer) = self.cancellable(call).await else {
+        let asking = Asking::begin(&self.family.asking, call.id());
+        let answered = self.cancellable(call).await;
+        drop(asking);
+        let Ok(answer) = answered else {
             pending.settle(Decided { decision: Decision::Deny, by: DecidedBy::Auto }).await?;
             return Ok(shut(Some(CANCELLED)));
         };
+        // Anything but a clear yes is a no.
         let answer = answer.outcome;
         let allowed = answer.as_deref() == Ok("allow");
         let decision = if allowed { Decision::Allow } else { Decision::Deny };
         pending.settle(Decided { decision, by: DecidedBy::User }).await?;
         Ok(if allowed { Gate::Open } else { shut(Some(reason.unwrap_or("approval was denied"))) })
+    }
+
+    /// The handler that is being waited for started the run: to ask it again when it has answered would be never.
+    async fn deny_nested(&self, asked: &Asked<'_>, verdict: &Verdict) -> Result<Gate, Stopped> {
+        let verdict = Verdict { reason: Some(NESTED.to_string()), rule_id: verdict.rule_id.clone(), ..*verdict };
+        self.tell(Event::ApprovalRequest { call: asked.key, reason: verdict.reason.as_deref() });
+        let mut pending = PendingApproval { run: self, asked, verdict: &verdict, settled: false };
+        pending.settle(Decided { decision: Decision::Deny, by: DecidedBy::Auto }).await?;
+        Ok(shut(Some(NESTED)))
     }
 
     async fn tell_decision(&self, asked: &Asked<'_>, verdict: &Verdict, decided: Decided) -> Result<(), Stopped> {
@@ -154,6 +173,22 @@ fn shut(reason: Option<&str>) -> Gate {
         Some(reason) => format!("Error: blocked by policy: {reason}"),
         None => "Error: blocked by policy".to_string(),
     })
+}
+
+/// The approval handler is being asked; over when this is dropped.
+struct Asking<'a>(&'a Cell<Option<CallId>>);
+
+impl Asking<'_> {
+    fn begin(asking: &Cell<Option<CallId>>, call: CallId) -> Asking<'_> {
+        asking.set(Some(call));
+        Asking(asking)
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        self.0.set(None);
+    }
 }
 
 /// An approval that was asked for. If its run is cancelled meanwhile, it is settled as a no.

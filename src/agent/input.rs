@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::error::CoreError;
 use crate::tools::ToolSpecification;
-use crate::types::{MessageOutline, RunKey, message};
+use crate::types::{CallId, MessageOutline, RunKey, message};
 
 /// Which middleware functions there are: for others, nothing is asked.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -86,6 +86,8 @@ pub struct StartOptions {
     pub aborted: bool,
     pub max_turns: Option<u32>,
     pub max_total_tokens: Option<f64>,
+    /// The call to the approval handler that the run was started in, if it was.
+    pub inside_approval: Option<CallId>,
     /// There is a SteerController to ask.
     pub steer: bool,
     /// JSON text of the input messages; absent for one non-empty string.

@@ -66,6 +66,8 @@ pub(super) struct Run {
     pub max_turns: u32,
     pub max_total_tokens: Option<f64>,
     pub has_steering: bool,
+    /// The call to the approval handler that it was started in.
+    pub inside_approval: Option<CallId>,
     pub usage: Cell<Usage>,
     /// The turn that is going on; 0 before the first.
     pub turn: Cell<u32>,
@@ -88,6 +90,7 @@ impl Run {
             session,
             max_total_tokens: options.max_total_tokens,
             has_steering: options.steer,
+            inside_approval: options.inside_approval,
             usage: Cell::default(),
             turn: Cell::new(0),
             stop,

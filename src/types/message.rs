@@ -35,7 +35,7 @@ pub struct ToolCall {
 pub struct MessageOutline {
     pub role: Role,
     pub calls: Vec<ToolCall>,
-    /// Positions of text blocks that hold nothing.
+    /// Positions of blocks that hold nothing.
     pub empty_blocks: Vec<usize>,
     /// How many blocks there are; a string counts as one.
     pub blocks: usize,
@@ -87,6 +87,8 @@ struct BlockWire<'a> {
     data: Option<&'a RawValue>,
     #[serde(borrow)]
     provider: Option<&'a RawValue>,
+    #[serde(borrow)]
+    signature: Option<&'a RawValue>,
 }
 
 /// Reads the outline of a message.
@@ -135,11 +137,17 @@ fn read_block(message: &mut MessageOutline, index: usize, json: &str) -> Result<
             }
         }
         Some("reasoning") => {
-            is_string(block.text, ".text")?;
+            // Some providers hide what a model thought, and give its signature alone.
+            let signature = block.signature.map(|signature| is_string(Some(signature), ".signature")).transpose()?;
+            if is_string(block.text, ".text")? == EMPTY && signature.is_none_or(|signature| signature == EMPTY) {
+                message.empty_blocks.push(index);
+            }
         }
         Some("image") => {
-            is_string(block.media_type, ".mediaType")?;
-            is_string(block.data, ".data")?;
+            let media_type = is_string(block.media_type, ".mediaType")?;
+            if is_string(block.data, ".data")? == EMPTY || media_type == EMPTY {
+                message.empty_blocks.push(index);
+            }
         }
         Some("tool_call") if assistant => {
             let id = non_empty(block.id, ".id")?;
@@ -157,9 +165,13 @@ fn read_block(message: &mut MessageOutline, index: usize, json: &str) -> Result<
             }
         }
         Some("native") => {
-            is_string(block.provider, ".provider")?;
+            non_empty(block.provider, ".provider")?;
         }
-        Some("compaction") => {}
+        Some("compaction") => {
+            if block.content.is_some_and(|content| content.get() == EMPTY) {
+                message.empty_blocks.push(index);
+            }
+        }
         Some(kind @ ("tool_call" | "tool_result")) => {
             return Err(format!(".type \"{kind}\" cannot be in a message of this role"));
         }

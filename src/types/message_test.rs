@@ -24,6 +24,18 @@ fn a_message_of_empty_blocks_says_nothing() {
 }
 
 #[test]
+fn blocks_of_every_kind_can_be_empty() {
+    let message = outline(
+        r#"{"role":"assistant","content":[{"type":"reasoning","text":""},{"type":"reasoning","text":"","signature":""},
+        {"type":"reasoning","text":"","signature":"s"},{"type":"image","mediaType":"image/png","data":""},
+        {"type":"image","mediaType":"","data":"QUJD"},{"type":"compaction","content":""},
+        {"type":"compaction","content":null},{"type":"image","mediaType":"image/png","data":"QUJD"}]}"#,
+    )
+    .unwrap();
+    assert_eq!(message.empty_blocks, [0, 1, 3, 4, 5]);
+}
+
+#[test]
 fn names_the_place_of_what_is_wrong() {
     for (json, expected) in [
         ("3", "must be an object"),
