@@ -36,7 +36,7 @@ pub(super) fn inner(base: &str, arguments: &[Word], inputs: &[Word]) -> Option<I
             file.map_or(Inner::Nothing, |file| script(file, inputs))
         }
         "at" | "batch" => input(inputs),
-        "mapfile" | "readarray" => callback(arguments, "C", "dnOstuc"),
+        "mapfile" | "readarray" => callback(arguments, "C", "dnOsuc"),
         "compgen" | "complete" => completion(arguments),
         "bind" | "enable" if arguments.iter().any(|word| is_cluster_with(word, ['x', 'f'])) => Inner::Opaque,
         "hash" if arguments.iter().any(|word| is_cluster_with(word, ['p', 'p'])) => hashed(arguments),

@@ -409,6 +409,10 @@ impl<'a> Reader<'a> {
 
     fn substitution(&mut self, index: usize, item: Item) -> Result<(), NoWord> {
         let source = self.source(item);
+        if source.starts_with("$((") {
+            // Within a heredoc the grammar takes arithmetic for a substitution.
+            self.check_arithmetic(source)?;
+        }
         if let Some(inner) = source.strip_prefix('`') {
             // Within backticks a backslash means something else, and they end at the next one, quotes or not.
             let inner = inner.strip_suffix('`').ok_or(NoWord)?;
@@ -431,7 +435,9 @@ impl<'a> Reader<'a> {
     fn check_arithmetic(&mut self, source: &str) -> Result<(), NoWord> {
         self.evaluates = true;
         self.command.variables.evaluate(source);
-        if source.contains(['\'', '"', '\\', '`', '@']) { Err(NoWord) } else { Ok(()) }
+        // `@` only as an index: as an operator it may run a value.
+        let has_operator = source.replace("[@]", "").contains('@');
+        if has_operator || source.contains(['\'', '"', '\\', '`']) { Err(NoWord) } else { Ok(()) }
     }
 
     fn arithmetic_for(&mut self, index: usize, item: Item) -> Result<(), NoWord> {
@@ -439,7 +445,8 @@ impl<'a> Reader<'a> {
         let is_body = |kind| matches!(kind, Kind::Container | Kind::Compound);
         let children: Vec<_> = self.items.children(index).collect();
         let body = children.iter().find(|(_, child)| is_body(child.kind)).ok_or(NoWord)?;
-        self.check_arithmetic(self.text.get(item.start..body.1.start).ok_or(NoWord)?)?;
+        let head = self.text.get(item.start..body.1.start).ok_or(NoWord)?;
+        self.check_arithmetic(head.strip_prefix("for").unwrap_or(head))?;
         for (child, child_item) in children {
             let place = if is_body(child_item.kind) { Place::Statement } else { Place::Arithmetic };
             self.waiting.push((child, place));
