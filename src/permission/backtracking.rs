@@ -41,7 +41,9 @@ impl Backtracking {
         let cost = Cost::of(&tree.expr, 0);
         let backtracking = Backtracking { source: source.to_string(), cost, by_length: Default::default() };
         let shortest = build(source, BACKTRACK_LIMIT).map_err(|error| error.to_string())?;
-        if let Some(first) = backtracking.by_length.first() {
+        if let Some(first) = backtracking.by_length.first()
+            && backtracking.steps(0) == Some(BACKTRACK_LIMIT)
+        {
             // It was empty: nobody else knows of it yet.
             let _ = first.set(Some(shortest));
         }

@@ -54,6 +54,10 @@ fn the_work_of_each_look_is_bounded() {
             assert!(steps * read <= MAX_WORK, "{} {class}", pattern.source);
         }
     }
+    for pattern in ["(?=(?:a(?=(?:a(?=a*)b?)*))*)z", "(?<n>a|b\\g<n>c)(?=x)"] {
+        let pattern = Backtracking::new(pattern).unwrap();
+        assert_eq!(pattern.is_match(&"a".repeat(64)), None, "{}", pattern.source);
+    }
     let worst = Backtracking::new("(?:a(?=(?:b(?=c*))*))*").unwrap();
     assert!(worst.cost.looks_in_loop && worst.cost.depth == 2, "{:?}", worst.cost);
     assert_eq!(worst.is_match(&"a".repeat(100_000)), None);
