@@ -12,6 +12,10 @@ const STRICTNESS = { allow: 0, ask: 1, deny: 2 };
 const MAX_REMEMBERED_TOOLS = 256;
 /** What can be told of a value that is no JSON stops somewhere. */
 const MAX_OPTION_VALUES = 1_000_000;
+/** Values within values; inputs are nested no deeper. */
+const MAX_OPTION_DEPTH = 100;
+/** Names and paths in messages are cut behind that. */
+const MAX_SHOWN_LENGTH = 80;
 
 /** The native policy of each policy object that needs no function of the host. */
 const handles = new WeakMap();
@@ -36,10 +40,11 @@ export function policy(options = {}) {
 
 /** A policy that denies what no rule matches. @param {object} [options] `{ allow, ask, deny, rules }` */
 export function strictPolicy(options = {}) {
-  if (isObject(options) && options.default !== undefined) {
+  wantPlain("strictPolicy: the options", options);
+  if (options.default !== undefined) {
     throw new ConfigError("strictPolicy: default is no option: it always denies; use policy for another default");
   }
-  return makePolicy("strictPolicy", isObject(options) ? { ...options, default: "deny" } : options);
+  return makePolicy("strictPolicy", { ...options, default: "deny" });
 }
 
 /**
@@ -84,15 +89,21 @@ export function composePolicies(...policies) {
       new Map(),
     );
   }
-  return Object.freeze({ check: (call, context) => checkAll(policies, call, context) });
+  return Object.freeze({
+    check(call, context) {
+      wantCall(call);
+      return checkAll(policies, call, context);
+    },
+  });
 }
 
 function makePolicy(place, options) {
-  if (!isObject(options)) throw new ConfigError(`${place}: the options must be an object, got ${kindOf(options)}`);
+  wantPlain(`${place}: the options`, options);
   const functions = new Map();
   const plain = { ...options };
   if (Array.isArray(options.rules)) {
     plain.rules = options.rules.map((rule, index) => {
+      if (isObject(rule)) wantPlain(`${place}: rules[${index}]`, rule);
       if (!isObject(rule) || rule.where === undefined) return rule;
       if (typeof rule.where !== "function") {
         const id = typeof rule.id === "string" ? rule.id : `rule-${index}`;
@@ -127,6 +138,7 @@ function nativeObject(handle, functions) {
     return reads ? (JSON.stringify(call.input) ?? "null") : "null";
   };
   const check = (call, context) => {
+    wantCall(call);
     try {
       const input = inputText(call);
       const answer = native.policyCheck(handle, call.name, input);
@@ -203,18 +215,34 @@ function messageOf(thrown) {
 
 /** JSON.stringify drops or changes what it does not know: a rule would silently mean something else. */
 function refuseNoJson(place, options) {
-  const waiting = [["", options]];
+  const waiting = [["", options, 0]];
   for (let seen = 0; waiting.length > 0; seen += 1) {
-    const [path, value] = waiting.pop();
-    if (value === undefined || value === null || typeof value === "string" || typeof value === "boolean") continue;
+    const [path, value, depth] = waiting.pop();
+    const refuse = (problem) => {
+      throw new ConfigError(`${place}: ${idOfRule(path, options)}${shortened(path)} ${problem}`);
+    };
+    if (value === undefined || value === null || typeof value === "boolean") continue;
+    if (typeof value === "string") {
+      if (!value.isWellFormed()) refuse("must be well-formed text, and holds half of a surrogate pair");
+      continue;
+    }
     if (typeof value === "number" && Number.isFinite(value)) continue;
     const isPlain = Array.isArray(value) || (typeof value === "object" && hasPlainPrototype(value));
     if (!isPlain || typeof value.toJSON === "function") {
-      const shown = typeof value === "number" ? String(value) : kindOf(value);
-      throw new ConfigError(`${place}: ${idOfRule(path, options)}${path} must be JSON data, got ${shown}`);
+      refuse(`must be JSON data, got ${typeof value === "number" ? String(value) : kindOf(value)}`);
     }
-    if (seen > MAX_OPTION_VALUES) throw new ConfigError(`${place}: the options hold a cycle, or too many values`);
-    for (const key of Object.keys(value)) waiting.push([path === "" ? key : `${path}.${key}`, value[key]]);
+    if (depth > MAX_OPTION_DEPTH) refuse(`is nested too deeply: over ${MAX_OPTION_DEPTH} levels, or a cycle`);
+    if (seen > MAX_OPTION_VALUES) throw new ConfigError(`${place}: the options hold too many values`);
+    if (!Array.isArray(value)) {
+      const hidden = Object.getOwnPropertyNames(value).find(
+        (key) => !Object.prototype.propertyIsEnumerable.call(value, key),
+      );
+      if (hidden !== undefined) refuse(`has a property that is not enumerable: ${shortened(hidden)}`);
+    }
+    for (const key of Object.keys(value)) {
+      if (!key.isWellFormed()) refuse("has a name that holds half of a surrogate pair");
+      waiting.push([path === "" ? key : `${path}.${key}`, value[key], depth + 1]);
+    }
   }
 }
 
@@ -222,13 +250,32 @@ function idOfRule(path, options) {
   const index = /^rules\.(\d+)/.exec(path)?.[1];
   if (index === undefined) return "";
   const id = options.rules[index]?.id;
-  return `rule ${typeof id === "string" ? id : `rule-${index}`}: `;
+  return `rule ${typeof id === "string" ? shortened(id) : `rule-${index}`}: `;
+}
+
+function shortened(text) {
+  return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH).toWellFormed()}…` : text;
+}
+
+/** An object of a class would lose what it inherits, and a policy that loses a rule allows. */
+function wantPlain(what, value) {
+  const isPlain = isObject(value) && !Array.isArray(value) && hasPlainPrototype(value);
+  if (!isPlain) throw new ConfigError(`${what} must be a plain object, got ${kindOf(value)}`);
+}
+
+function wantCall(call) {
+  const isCall = isObject(call);
+  if (isCall && typeof call.name === "string") return;
+  const problem = isCall
+    ? `call.name must be a string, got ${kindOf(call.name)}`
+    : `call must be an object, got ${kindOf(call)}`;
+  throw new TypeError(`check: ${problem}`);
 }
 
 function hasPlainPrototype(value) {
   const prototype = Object.getPrototypeOf(value);
-  // Of any realm: the prototype of plain objects has none itself.
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
+  // Of any realm: the prototype of plain objects has none itself, and what is own to it is known.
+  return prototype === null || (Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, "isPrototypeOf"));
 }
 
 function wantText(place, name, value) {
@@ -257,6 +304,13 @@ function kindOf(value) {
   if (value === undefined) return "nothing";
   if (Array.isArray(value)) return "an array";
   if (value instanceof RegExp) return "a RegExp (write its source as a string)";
-  if (typeof value === "object" || typeof value === "undefined") return "an object";
+  if (typeof value === "object") return kindOfObject(value);
   return `a ${typeof value}`;
+}
+
+function kindOfObject(value) {
+  if (hasPlainPrototype(value)) return "an object";
+  const name = Object.getPrototypeOf(value).constructor?.name;
+  if (typeof name !== "string" || name === "") return "an object of a class";
+  return name === "Object" ? "an object that inherits" : `an object of the class ${shortened(name)}`;
 }

@@ -25,9 +25,9 @@ const SECRET_NAME =
 /** A key of that kind. */
 const SECRET_KEY_NAME =
   /(?:^|_)(?:api|secret|private|access|auth|encryption|signing|master|ssh|service|client|deploy|license|admin|root|account|storage|shared|subscription|webhook|hmac|session)_keys?(?:_(?:base|base64|value|\d+))?$/;
-/** A key of unknown kind is secret if it looks random. */
+/** A key of unknown kind is secret if its value has letters and digits; in a short one, nothing of a path. As in text. */
 const ANY_KEY_NAME = /(?:^|_)(?:key|auth)$/;
-const RANDOM = /^(?=.*\d)(?=.*[A-Za-z])[\w+/=~.-]{16,}$/;
+const RANDOM = /^(?=.*\d)(?=.*[A-Za-z])(?:[\w+=~%-]{6,15}|[\w+/=~.%:-]{16,})$/;
 /** An option of a command in a list of arguments, whose value is the next element. */
 const OPTION = /^--?[A-Za-z][\w-]*$/;
 /** Longer names are data. */

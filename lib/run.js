@@ -13,6 +13,8 @@ import { describeThrown } from "./thrown.js";
 /** When so many events wait for their reader, the run pauses. */
 export const MAX_WAITING_EVENTS = 1024;
 
+/** How the result of a call begins that its policy did not let run, before the reason. */
+const BLOCKED = "Error: blocked by policy: ";
 const ROLES = new Set(["user", "assistant", "tool"]);
 
 export class Run {
@@ -120,7 +122,9 @@ export class Run {
 
   keepResult(key, call, content, isError) {
     const { id, name } = this.values.get(call);
-    this.values.set(key, Object.freeze(isError ? { id, name, content, isError } : { id, name, content }));
+    // What a policy gives as its reason may hold what it compared, and goes to the model here.
+    const shown = content.startsWith(BLOCKED) ? BLOCKED + this.#masked(content.slice(BLOCKED.length)) : content;
+    this.values.set(key, Object.freeze(isError ? { id, name, content: shown, isError } : { id, name, content: shown }));
   }
 
   append({ from, index, place, leaveOut }) {
@@ -184,7 +188,7 @@ export class Run {
         break;
       case "approval_request":
       case "permission_decision":
-        event.call = this.redactedCall(event.call);
+        Object.assign(event, this.redactedDecision(event));
         break;
       case "tool_result":
         event.result = this.values.get(event.result);
@@ -315,6 +319,19 @@ export class Run {
       // A redactor that fails must not let through what it was to mask.
       return Object.freeze({ id, name, input: copyFrozen(defaultRedactor(input)) });
     }
+  }
+
+  /** What is told of a decision, in events and as it is stored: its call, and the words of the policy. */
+  redactedDecision({ call, reason, ruleId }) {
+    const told = { call: this.redactedCall(call) };
+    if (reason !== undefined) told.reason = this.#masked(reason);
+    if (ruleId !== undefined) told.ruleId = this.#masked(ruleId);
+    return told;
+  }
+
+  /** Words of the host's, which nobody has masked yet. */
+  #masked(text) {
+    return this.family.parts.redact === undefined ? native.redactText(text) : this.#redacted(text);
   }
 
   #redacted(message) {

@@ -47,7 +47,7 @@ function asEvent(run, { type, ...told }) {
       return { type, result, turn: told.turn };
     }
     case "permission_decision":
-      return { type, ...told, call: run.redactedCall(told.call) };
+      return { type, ...told, ...run.redactedDecision(told) };
     default:
       return { type, ...told };
   }

@@ -1,18 +1,12 @@
 //! One condition on one value of a call's input: its operators, compiled once. Knows nothing of rules and tools.
 
-use fancy_regex::RegexBuilder as FancyBuilder;
 use regex::Regex;
 use serde_json::{Number, Value};
 
+use super::backtracking::Backtracking;
+use super::pattern::shortened;
 use crate::glob::Glob;
 use crate::types::nearest::nearest;
-
-/// How often a pattern that needs backtracking may go back.
-pub const BACKTRACK_LIMIT: usize = 10_000;
-
-/// A step of such a pattern may look at all the text: in a longer one it may go back less often.
-const MAX_SHORT_BYTES: usize = 16 * 1024;
-const LONG_BACKTRACK_LIMIT: usize = 200;
 
 const OPERATORS: [&str; 7] = ["equals", "in", "glob", "regex", "startsWith", "contains", "not"];
 
@@ -40,8 +34,7 @@ enum Operator {
     In(Vec<Value>),
     Glob(Glob),
     Regex(Regex),
-    /// For texts that are short, and for longer ones.
-    Backtracking(Box<[fancy_regex::Regex; 2]>),
+    Backtracking(Box<Backtracking>),
     StartsWith(String),
     Contains(String),
 }
@@ -70,6 +63,11 @@ impl Condition {
     /// Whether it may need backtracking, and so reach a limit.
     pub fn backtracks(&self) -> bool {
         matches!(self.operator, Operator::Backtracking(_))
+    }
+
+    /// Whether it is about how a text looks, rather than which it is.
+    pub fn is_pattern(&self) -> bool {
+        !matches!(self.operator, Operator::Equals(_) | Operator::In(_))
     }
 
     pub fn check(&self, value: &Value) -> Held {
@@ -117,9 +115,9 @@ impl Operator {
             return Err(format!("{place} must be a string, got {}", kind_of(operand)));
         };
         match name {
-            "glob" => {
-                Glob::new(text).map(Operator::Glob).map_err(|problem| format!("{place} {text:?} is no glob: {problem}"))
-            }
+            "glob" => Glob::new(text)
+                .map(Operator::Glob)
+                .map_err(|problem| format!("{place} {} is no glob: {problem}", shortened(text))),
             "regex" => compile_regex(text, place),
             "startsWith" => Ok(Operator::StartsWith(text.clone())),
             _ => Ok(Operator::Contains(text.clone())),
@@ -136,11 +134,7 @@ impl Operator {
         match self {
             Operator::Glob(glob) => held(glob.matches(text)),
             Operator::Regex(regex) => held(regex.is_match(text)),
-            Operator::Backtracking(regexes) => {
-                let [short, long] = regexes.as_ref();
-                let regex = if text.len() > MAX_SHORT_BYTES { long } else { short };
-                regex.is_match(text).map_or(Held::Limit, held)
-            }
+            Operator::Backtracking(regex) => regex.is_match(text).map_or(Held::Limit, held),
             Operator::StartsWith(start) => held(text.starts_with(start.as_str())),
             Operator::Contains(part) => held(text.contains(part.as_str())),
             Operator::Equals(_) | Operator::In(_) => Held::No,
@@ -154,17 +148,25 @@ fn held(holds: bool) -> Held {
 
 /// Linear where it can be; backtracking for what only that can do.
 fn compile_regex(text: &str, place: &str) -> Result<Operator, String> {
-    let problem = match Regex::new(text) {
+    let linear = match Regex::new(text) {
         Ok(regex) => return Ok(Operator::Regex(regex)),
-        Err(error) => error.to_string(),
+        // The last line of the message says what is wrong; those before draw it.
+        Err(error) => error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_string(),
     };
-    let limited = |limit| FancyBuilder::new(text).backtrack_limit(limit).build();
-    if let (Ok(short), Ok(long)) = (limited(BACKTRACK_LIMIT), limited(LONG_BACKTRACK_LIMIT)) {
-        return Ok(Operator::Backtracking(Box::new([short, long])));
-    }
-    // The last line of the message says what is wrong; those before draw it.
-    let problem = problem.lines().last().unwrap_or_default().trim_start_matches("error: ").to_string();
-    Err(format!("{place} {text:?} is no regular expression: {problem}"))
+    let problem = match Backtracking::new(text) {
+        Ok(backtracking) => return Ok(Operator::Backtracking(Box::new(backtracking))),
+        Err(problem) => problem,
+    };
+    let is_of_linear_only = linear.contains("look-around") || linear.contains("backreferences");
+    let problem = if is_of_linear_only { problem.as_str() } else { linear.as_str() };
+    Err(format!("{place} {} is no regular expression: {}", shortened(text), shortened_problem(problem)))
+}
+
+/// A problem in one line, and not with the whole pattern in it.
+fn shortened_problem(problem: &str) -> String {
+    let line = problem.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    let end = line.floor_char_boundary(200);
+    if end < line.len() { format!("{}…", line.get(..end).unwrap_or_default()) } else { line }
 }
 
 /// Deep equality of JSON: numbers by value, keys in any order. Values come from a reader that bounds their depth.

@@ -1,7 +1,9 @@
 //! Permission: policies, which say what a call may do, and the redaction of what may be shown of it. Pure: nothing here
 //! asks anybody or touches a disk.
 
+mod backtracking;
 mod condition;
+mod path_glob;
 mod pattern;
 pub mod policy;
 pub mod redact;

@@ -35,6 +35,13 @@ impl ShellPattern {
     }
 }
 
+/// A pattern as messages show it: in quotes, and not at any length.
+pub fn shortened(pattern: &str) -> String {
+    const MOST_BYTES: usize = 80;
+    let shown = pattern.get(..pattern.floor_char_boundary(MOST_BYTES)).unwrap_or_default();
+    if shown.len() < pattern.len() { format!("{shown:?}… ({} bytes)", pattern.len()) } else { format!("{pattern:?}") }
+}
+
 /// Text with `*`, parted at them.
 #[derive(Debug)]
 struct Stars {

@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::condition::{BACKTRACK_LIMIT, Condition};
+use super::condition::Condition;
 use super::pattern::ShellPattern;
 use crate::glob::Glob;
 use crate::types::Decision;
@@ -209,10 +209,7 @@ impl Layer {
                 decision,
                 rule_id: Some(rule.id.clone()),
                 reason: if winner.limit {
-                    Some(format!(
-                        "a regular expression of {} reached its backtrack limit of {BACKTRACK_LIMIT}",
-                        rule.id
-                    ))
+                    Some(format!("a regular expression of {} reached its backtrack limit", rule.id))
                 } else {
                     rule.description.clone()
                 },

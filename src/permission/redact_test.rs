@@ -76,6 +76,24 @@ const MUST_MASK: &[&str] = &[
     "private_key: «abc»",
     "{ accessToken: «abc123», x }",
     "key: «9f86d081884c7d659a2feaa0c55ad015»",
+    // names that say little, and values with letters and digits
+    "key=«hunter2»",
+    "KEY: «hunter2»",
+    "my_key=«hunter2»",
+    "myKey: '«hunter2»'",
+    "{\"key\":\"«hunter2»\"}",
+    "{key:\"«hunter2»\"}",
+    "GET /?key=«hunter2»",
+    "X-Key: «hunter2»",
+    "auth=«hunter2»",
+    "password==«hunter2»",
+    // values that go on
+    "password=$(cat x)«hunter2»",
+    "password=${A}${B}«hunter2» y",
+    "password=«two\\ words» next",
+    "secret: |\n  «hunter2»\nnext: 1",
+    "  secret: >-\n    «one\n    two»\n  next: 1",
+    "secret: |+\n\n  «a\n\n  b»\n",
     // headers and queries
     "X-Api-Key: «abc»",
     "-H \"X-Api-Key: «abc»\" https://x.test",
@@ -140,6 +158,15 @@ const MUST_KEEP: &[&str] = &[
     "fn key(&self) -> &str { self.key }",
     "-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----",
     "12:30:45 [info] started",
+    "monkey=hunter2, turkey: abc12345, Monkey=hunter2",
+    "key=value key=id key: Enter, keys=hunter2",
+    "hotkey: ctrl1234, author=hunter2",
+    "if (password==other && token==null) {}",
+    "TOKEN=$(cat token) PASSWORD=${A}${B} token: ${{ secrets.TOKEN }}",
+    "password: $(cat x)/file",
+    "description: |\n  a text\nnext: 1",
+    "secret: |\nnext: 1",
+    "secret | grep x",
 ];
 
 fn planted(text: &str) -> (String, String, Vec<String>) {

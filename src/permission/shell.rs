@@ -1,18 +1,24 @@
 //! Shell commands as rules see them: every simple command that a text would run, as far as that can be known without
 //! running it. In doubt a command is opaque: what denies or asks applies to it, and nothing allows it.
 
+mod builtin;
+mod character;
+mod expansion;
 mod heredoc;
 mod plain;
 mod prefix;
 mod statement;
 mod tree;
+mod variable;
 mod word;
+mod wrapper;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::pattern::ShellPattern;
 use crate::types::Decision;
+use variable::Variables;
 use word::Word;
 
 /// More commands than that in one text are not looked at.
@@ -30,6 +36,7 @@ pub struct ShellCommand {
     opaque: bool,
     /// Something in it must not be allowed by any pattern: a redirection into a file, for one.
     unallowable: bool,
+    variables: Variables,
     nested_bytes: usize,
 }
 
@@ -68,9 +75,12 @@ impl ShellCommand {
             commands: Vec::new(),
             opaque: false,
             unallowable: false,
+            variables: Variables::default(),
             nested_bytes: 0,
         };
         command.add_text(text, 0, true);
+        command.opaque |= command.variables.may_run_anything();
+        command.unallowable |= command.variables.evaluate_anything();
         command
     }
 
@@ -119,6 +129,7 @@ impl ShellCommand {
             return;
         }
         if !assignments.is_empty() {
+            assignments.iter().for_each(|word| self.variables.assign(word));
             // Assignments decide what a command does (`PATH`, `LD_PRELOAD`): a pattern must name them to allow it.
             let all: Vec<Word> = assignments.iter().chain(&words).cloned().collect();
             self.commands.push(SimpleCommand::new(&all, must_be_allowed));
@@ -195,3 +206,7 @@ fn is_reserved(word: &str) -> bool {
 #[cfg(test)]
 #[path = "shell_test.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "shell_ways_test.rs"]
+mod ways_tests;

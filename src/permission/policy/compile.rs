@@ -5,7 +5,8 @@ use serde_json::{Map, Value};
 use super::{Layer, Path, Rule, ToolGlobs, strictness};
 use crate::glob::Glob;
 use crate::permission::condition::{Condition, kind_of};
-use crate::permission::pattern::ShellPattern;
+use crate::permission::path_glob::file_glob;
+use crate::permission::pattern::{ShellPattern, shortened};
 use crate::types::Decision;
 use crate::types::nearest::nearest;
 
@@ -71,11 +72,12 @@ fn compile_rule(members: &Map<String, Value>, id: &str) -> Result<Rule, String> 
     };
     let shell = optional_text(members, "shell")?
         .map(|text| {
-            ShellPattern::new(text).map_err(|problem| format!("{text:?} is no pattern of a command: {problem}"))
+            ShellPattern::new(text)
+                .map_err(|problem| format!("{} is no pattern of a command: {problem}", shortened(text)))
         })
         .transpose()?;
     let file = optional_text(members, "file")?
-        .map(|text| Glob::new(text).map_err(|problem| format!("{text:?} is no glob: {problem}")))
+        .map(|text| file_glob(text).map_err(|problem| format!("{} is no glob: {problem}", shortened(text))))
         .transpose()?;
     Ok(Rule {
         id: id.to_string(),
@@ -101,7 +103,9 @@ fn globs(values: &[Value], place: &str) -> Result<Vec<Glob>, String> {
     values
         .iter()
         .map(|value| match value {
-            Value::String(text) => Glob::new(text).map_err(|problem| format!("{place} {text:?} is no glob: {problem}")),
+            Value::String(text) => {
+                Glob::new(text).map_err(|problem| format!("{place} {} is no glob: {problem}", shortened(text)))
+            }
             other => Err(format!("{place} must hold strings alone, got {}", kind_of(other))),
         })
         .collect()

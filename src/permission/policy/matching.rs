@@ -1,5 +1,6 @@
 //! Whether a rule matches a call: its conditions by dot path, its shell pattern, its file glob.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
@@ -8,6 +9,7 @@ use serde_json::Value;
 use super::{Rule, plain_path};
 use crate::permission::condition::{Condition, Held};
 use crate::permission::shell::ShellCommand;
+use crate::types::Decision;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Matched {
@@ -62,7 +64,7 @@ impl Rule {
     /// All but the host's function. The dear parts come last, and only if all others hold.
     pub(super) fn matches(&self, view: &View<'_>) -> Matched {
         let holds = |(path, condition): &(Vec<String>, Condition)| {
-            view.field(path).map_or(Held::Inapplicable, |value| condition.check(value))
+            view.field(path).map_or(Held::Inapplicable, |value| self.holds(path, condition, value))
         };
         let linear = self.when.iter().filter(|(_, condition)| !condition.backtracks());
         if linear.map(holds).any(|held| held != Held::Yes) {
@@ -88,5 +90,23 @@ impl Rule {
             }
         }
         matched
+    }
+
+    /// A field that is named `path` may be written in many ways, and mean one file. What denies or asks applies if any of
+    /// the two that are known here satisfies the condition; what allows, if both do.
+    fn holds(&self, path: &[String], condition: &Condition, value: &Value) -> Held {
+        let written = condition.check(value);
+        let Value::String(text) = value else { return written };
+        if path.last().is_none_or(|name| name != "path") || !condition.is_pattern() {
+            return written;
+        }
+        let Cow::Owned(plain) = plain_path(text) else { return written };
+        let plain = condition.check(&Value::String(plain));
+        let wanted = if self.effect == Decision::Allow { Held::No } else { Held::Yes };
+        match (written, plain) {
+            (Held::Limit, _) | (_, Held::Limit) => Held::Limit,
+            (one, other) if one == wanted || other == wanted => wanted,
+            _ => written,
+        }
     }
 }

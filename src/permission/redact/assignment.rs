@@ -113,7 +113,9 @@ pub(super) fn find(text: &str, cut: bool, spans: &mut Vec<Range<usize>>) {
         };
         // What is refused is read again for names within it: so only so far, or all of it would be quadratic.
         let Some(value) = read(if unsure { LONGEST_UNSURE_BYTES } else { usize::MAX }) else { continue };
-        let refused = (literal_only && !value.quoted)
+        // Without blanks around it, `==` may be a slip of who assigns: a word with a digit is no name of a variable then.
+        let is_slip = !context.spaced && value.text.bytes().any(|byte| byte.is_ascii_digit());
+        let refused = (literal_only && !value.quoted && !is_slip)
             || (suspicion == Suspicion::IfOpaque && !name.is_opaque(&value, context.spaced))
             || (name.word == "pwd" && value.text.starts_with(['/', '~']));
         if refused {
@@ -140,6 +142,8 @@ struct Name<'a> {
     before: &'a str,
     /// Whether all letters of the last word are capitals.
     capitals: bool,
+    /// The last word stands by itself: `my_key`, `myKey`, and no `monkey`.
+    is_whole_word: bool,
     /// In a query: behind `?` or `&`.
     in_query: bool,
     /// The quote directly in front of the name.
@@ -159,6 +163,9 @@ impl<'a> Name<'a> {
             word: written.to_ascii_lowercase(),
             before: text.get(start..word.start).unwrap_or(""),
             capitals: !written.bytes().any(|byte| byte.is_ascii_lowercase()),
+            is_whole_word: text.get(start..word.start).and_then(|before| before.chars().next_back()).is_none_or(
+                |last| "_-".contains(last) || (last.is_lowercase() && written.starts_with(char::is_uppercase)),
+            ),
             in_query: matches!(edge, Some(b'?' | b'&')),
             enclosing_quote: edge.filter(|edge| matches!(edge, b'"' | b'\'' | b'`')),
         }
@@ -192,7 +199,9 @@ impl<'a> Name<'a> {
         let path = text.contains(['.', '/', ':']);
         let assigned_plainly = !spaced && (self.in_query || self.capitals);
         match text.len() {
-            0..8 => false,
+            0..6 => false,
+            6..8 => self.is_whole_word && !path && digit && letter,
+            8..16 if !self.is_whole_word => false,
             8..16 => !path && ((digit && letter) || assigned_plainly),
             _ => (digit && letter && !text.starts_with(['.', '/'])) || (assigned_plainly && !path),
         }

@@ -45,6 +45,9 @@ const LIST_SCHEMES: [&str; 6] = ["digest", "aws4-hmac-sha256", "hmac", "hawk", "
 /// How far behind a delimiter the next name's sign of assignment may be.
 const LONGEST_NEXT_NAME: usize = 48;
 
+/// Longer references are not looked behind.
+const LONGEST_REFERENCE: usize = 128;
+
 /// The value at `from`, or none if there is none or it is plainly no secret. An unquoted one is read for `longest` bytes.
 pub(super) fn assigned<'a>(text: &'a str, from: usize, context: &Context, longest: usize) -> Option<Value<'a>> {
     let value = single(text, from, context, longest);
@@ -86,6 +89,17 @@ fn single<'a>(text: &'a str, from: usize, context: &Context, longest: usize) -> 
     if let Some(quote) = Quote::opening(rest) {
         return quoted_values(text, at, quote, in_array, context.cut).map_or(Single::Nothing, Single::Secret);
     }
+    if context.spaced
+        && let Some(block) = block(text, from, at)
+    {
+        return Single::Secret(block);
+    }
+    if let Some(behind) = behind_references(rest) {
+        let start = at + behind;
+        let end = start + unquoted_length(text.get(start..).unwrap_or("").as_bytes(), longest);
+        let word = text.get(start..end).unwrap_or("");
+        return if word.is_empty() { Single::Nothing } else { Single::Secret(Value::unquoted(word, start..end)) };
+    }
     if in_array || rest.starts_with(MASK) || names_no_secret(rest, context) {
         return Single::Nothing;
     }
@@ -95,6 +109,67 @@ fn single<'a>(text: &'a str, from: usize, context: &Context, longest: usize) -> 
         return Single::Plain(end);
     }
     Single::Secret(Value::unquoted(word, at..end))
+}
+
+/// The lines of a block of YAML, `|` or `>` behind the name: those that are further in than the line of the name.
+fn block<'a>(text: &'a str, from: usize, at: usize) -> Option<Value<'a>> {
+    let rest = text.get(at..)?;
+    let mark = rest.strip_prefix(['|', '>'])?;
+    let line_end = mark.find('\n')?;
+    if !mark.get(..line_end)?.bytes().all(|byte| byte.is_ascii_digit() || b"+- \t\r".contains(&byte)) {
+        return None;
+    }
+    let before = text.get(..from)?;
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let indent = |line: &str| line.len() - line.trim_start_matches([' ', '\t']).len();
+    let own = indent(before.get(line_start..)?);
+    let first = at + 1 + line_end + 1;
+    let mut end = first;
+    for line in text.get(first..)?.split_inclusive('\n') {
+        if !line.trim().is_empty() && indent(line) <= own {
+            break;
+        }
+        end += line.len();
+    }
+    let lines = text.get(first..end)?;
+    let start = first + lines.len() - lines.trim_start().len();
+    let end = first + lines.trim_end().len();
+    let secret = text.get(start..end).filter(|secret| !secret.is_empty() && !secret.starts_with(MASK))?;
+    Some(Value { text: secret, secrets: std::iter::once(start..end).collect(), end, quoted: true })
+}
+
+/// Where what follows references goes on, if anything but a path does: `$(cat x)abc`, `${A}abc`.
+fn behind_references(rest: &str) -> Option<usize> {
+    let mut at = 0;
+    while let Some(length) = reference_length(rest.get(at..)?) {
+        at += length;
+    }
+    let next = rest.get(at..)?.chars().next()?;
+    let goes_on = next.is_alphanumeric() || "_-+=!#@%^*~.".contains(next);
+    (at > 0 && goes_on).then_some(at)
+}
+
+/// How long the `$(…)` or `${…}` is that the text begins with.
+fn reference_length(text: &str) -> Option<usize> {
+    let (opening, closing) = match text.get(..2)? {
+        "$(" => (b'(', b')'),
+        "${" => (b'{', b'}'),
+        _ => return None,
+    };
+    let mut open = 0_usize;
+    for (at, byte) in text.bytes().enumerate().take(LONGEST_REFERENCE) {
+        open += usize::from(byte == opening);
+        if byte == closing {
+            open = open.saturating_sub(1);
+            if open == 0 {
+                return Some(at + 1);
+            }
+        }
+        if byte == b'\n' {
+            return None;
+        }
+    }
+    None
 }
 
 /// The value of a header at `from`. The scheme stays, and everything behind it goes.
@@ -226,6 +301,11 @@ fn unquoted_length(rest: &[u8], longest: usize) -> usize {
             b'\\' => match rest.get(at + 1) {
                 Some(b'n' | b'r' | b't') => ends_value(rest.get(at + 2..).unwrap_or_default()),
                 Some(b'"' | b'\'' | b'\\') | None => true,
+                // Escaped for a shell, a blank is part of the word.
+                Some(b' ') => {
+                    at += 1;
+                    false
+                }
                 Some(_) => false,
             },
             _ => false,

@@ -2,149 +2,14 @@
 //! it is, and once more without what stands before. Knows nothing of syntax: words come as they are.
 
 use super::word::Word;
-use super::{ShellCommand, SimpleCommand, is_reserved};
+use super::wrapper::{Loose, PREFIXES, Prefix, SHELLS};
+use super::{ShellCommand, SimpleCommand, builtin, is_reserved};
 
 /// So many commands in front of one another are nobody's intention.
 const MAX_PREFIXES: usize = 32;
 
-/// A command that runs the command behind its options.
-struct Prefix {
-    name: &'static str,
-    /// Letters of options without and with an argument, and of those whose argument can only be attached.
-    flags: &'static str,
-    with_argument: &'static str,
-    attached: &'static str,
-    long_flags: &'static [&'static str],
-    long_with_argument: &'static [&'static str],
-    /// Words between the options and the command.
-    operands: usize,
-    /// Options that do more than a pattern for the inner command could allow.
-    significant: &'static str,
-}
-
-const NONE: Prefix = Prefix {
-    name: "",
-    flags: "",
-    with_argument: "",
-    attached: "",
-    long_flags: &[],
-    long_with_argument: &[],
-    operands: 0,
-    significant: "",
-};
-
-const PREFIXES: [Prefix; 9] = [
-    Prefix {
-        name: "env",
-        flags: "i0v",
-        with_argument: "uCSa",
-        long_flags: &[
-            "ignore-environment",
-            "null",
-            "debug",
-            "list-signal-handling",
-            "block-signal",
-            "default-signal",
-            "ignore-signal",
-        ],
-        long_with_argument: &["unset", "chdir", "split-string", "argv0"],
-        significant: "i0vuCSa-",
-        ..NONE
-    },
-    Prefix { name: "command", flags: "pvV", ..NONE },
-    Prefix { name: "exec", flags: "cl", with_argument: "a", ..NONE },
-    Prefix { name: "nice", flags: "0123456789", with_argument: "n", long_with_argument: &["adjustment"], ..NONE },
-    Prefix { name: "nohup", ..NONE },
-    Prefix { name: "coproc", significant: "-", ..NONE },
-    Prefix {
-        name: "time",
-        flags: "paqvVh",
-        with_argument: "fo",
-        long_flags: &["portability", "append", "quiet", "verbose", "help", "version"],
-        long_with_argument: &["format", "output"],
-        significant: "o-",
-        ..NONE
-    },
-    Prefix {
-        name: "timeout",
-        flags: "vfp",
-        with_argument: "ks",
-        long_flags: &["preserve-status", "foreground", "verbose"],
-        long_with_argument: &["kill-after", "signal"],
-        operands: 1,
-        ..NONE
-    },
-    Prefix {
-        name: "xargs",
-        flags: "0rtpxo",
-        with_argument: "adEILnPsJRS",
-        attached: "eil",
-        long_flags: &[
-            "null",
-            "no-run-if-empty",
-            "verbose",
-            "interactive",
-            "exit",
-            "open-tty",
-            "show-limits",
-            "replace",
-            "eof",
-            "max-lines",
-        ],
-        long_with_argument: &["arg-file", "delimiter", "max-args", "max-procs", "max-chars", "process-slot-var"],
-        ..NONE
-    },
-];
-
-const SHELLS: [&str; 9] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "busybox-sh"];
-
-/// Others that run what they are given. Their options are not known here: all that could be the command is denied, and
-/// nothing is allowed but by a pattern for themselves.
-const LOOSE: [&str; 40] = [
-    "sudo",
-    "doas",
-    "su",
-    "runuser",
-    "setsid",
-    "stdbuf",
-    "ionice",
-    "chrt",
-    "taskset",
-    "busybox",
-    "toybox",
-    "builtin",
-    "chroot",
-    "unshare",
-    "nsenter",
-    "flock",
-    "watch",
-    "strace",
-    "ltrace",
-    "parallel",
-    "unbuffer",
-    "script",
-    "systemd-run",
-    "firejail",
-    "bwrap",
-    "setpriv",
-    "setarch",
-    "linux32",
-    "linux64",
-    "fakeroot",
-    "prlimit",
-    "numactl",
-    "gtimeout",
-    "genv",
-    "gnice",
-    "gxargs",
-    "caffeinate",
-    "xvfb-run",
-    "rlwrap",
-    "pkexec",
-];
-
 /// What a command line runs besides itself.
-enum Inner {
+pub(super) enum Inner {
     Nothing,
     /// It cannot be known.
     Opaque,
@@ -155,6 +20,8 @@ enum Inner {
     },
     /// Any of these, for all that is known.
     Any(Vec<Vec<Word>>),
+    /// Texts that a shell runs, for all that is known.
+    Texts(Vec<String>),
     /// A text that a shell runs; `says_all` as above.
     Text {
         text: String,
@@ -180,6 +47,7 @@ pub(super) fn add(command: &mut ShellCommand, words: Vec<Word>, inputs: &[Word],
         }
         // A name with a blank in it is another program than the pattern says.
         command.unallowable |= must_be_allowed && first.text.contains([' ', '\t', '\n']);
+        command.variables.note_command(&words);
         let inner = inner(&words, inputs);
         let says_all = matches!(&inner, Inner::Command { says_all: true, .. } | Inner::Text { says_all: true, .. });
         command.commands.push(SimpleCommand::new(&words, must_be_allowed && !says_all));
@@ -189,6 +57,7 @@ pub(super) fn add(command: &mut ShellCommand, words: Vec<Word>, inputs: &[Word],
             Inner::Command { words, .. } => waiting.push((words, must_be_allowed, prefixes + 1)),
             Inner::Any(all) => waiting.extend(all.into_iter().map(|words| (words, false, prefixes + 1))),
             Inner::Text { text, .. } => command.add_text(&text, level + 1, must_be_allowed),
+            Inner::Texts(texts) => texts.iter().for_each(|text| command.add_text(text, level + 1, false)),
         }
     }
 }
@@ -217,6 +86,9 @@ fn inner(words: &[Word], inputs: &[Word]) -> Inner {
             other => other,
         };
     }
+    if let Some(inner) = builtin::inner(base, arguments, inputs) {
+        return inner;
+    }
     match base {
         "eval" => {
             let is_static = arguments.iter().all(Word::is_static);
@@ -229,12 +101,11 @@ fn inner(words: &[Word], inputs: &[Word]) -> Inner {
         },
         "alias" => alias(arguments),
         "find" | "fd" | "fdfind" => find(arguments),
-        _ if LOOSE.contains(&base) => loose(arguments),
-        _ => Inner::Nothing,
+        _ => Loose::of(base).map_or(Inner::Nothing, |known| loose(&known, arguments)),
     }
 }
 
-fn text_of(text: Option<String>) -> Inner {
+pub(super) fn text_of(text: Option<String>) -> Inner {
     match text {
         None => Inner::Opaque,
         Some(text) if text.trim().is_empty() => Inner::Nothing,
@@ -365,10 +236,11 @@ fn split_string(attached: Option<&str>, arguments: &[Word], at: usize) -> Inner 
 fn shell(arguments: &[Word], inputs: &[Word]) -> Inner {
     let mut at = 0;
     let mut has_text = false;
+    let mut reads_input = false;
     let mut says_all = true;
     while let Some(word) = arguments.get(at) {
         if !word.is_static() {
-            return Inner::Opaque;
+            return if has_text { Inner::Opaque } else { builtin::script(word, inputs) };
         }
         let text = word.text.as_str();
         if matches!(text, "--" | "-") {
@@ -380,24 +252,25 @@ fn shell(arguments: &[Word], inputs: &[Word]) -> Inner {
                 return Inner::Nothing;
             }
             says_all = false;
-            at += if matches!(long, "rcfile" | "init-file") { 2 } else { 1 };
+            let takes_file = matches!(long, "rcfile" | "init-file");
+            if takes_file && arguments.get(at + 1).is_some_and(|file| !builtin::is_file(file)) {
+                return Inner::Opaque;
+            }
+            at += if takes_file { 2 } else { 1 };
             continue;
         }
         let Some(letters) = text.strip_prefix(['-', '+']).filter(|letters| !letters.is_empty()) else { break };
         has_text |= text.starts_with('-') && letters.contains('c');
+        reads_input |= letters.contains('s');
         says_all &= letters.chars().all(|letter| matches!(letter, 'c' | 'l' | 'e' | 'u' | 'x' | 'o'));
         at += 1 + letters.matches(['o', 'O']).count();
     }
     match arguments.get(at) {
         Some(word) if has_text && word.is_static() => Inner::Text { text: word.text.clone(), says_all },
         Some(_) if has_text => Inner::Opaque,
-        // A script: as much as any other program.
-        Some(_) => Inner::Nothing,
+        Some(word) if !reads_input => builtin::script(word, inputs),
         None if has_text => Inner::Nothing,
-        None => match inputs {
-            [input] if input.is_static() => Inner::Text { text: input.text.clone(), says_all: false },
-            _ => Inner::Opaque,
-        },
+        _ => builtin::input(inputs),
     }
 }
 
@@ -434,33 +307,69 @@ fn found_name(word: Word) -> Word {
     if word.text.contains("{}") { Word { dynamic_from: Some(0), splits: true, ..word } } else { word }
 }
 
-/// Every command line that the arguments may hold: behind options, behind what may be arguments of options, and behind
-/// assignments. A text after `-c` is one for a shell.
-fn loose(arguments: &[Word]) -> Inner {
+/// Every command line that the arguments may hold: behind options, behind what may be arguments of options, behind words
+/// of the wrapper's own, and behind assignments. A text after `-c` is one for a shell.
+fn loose(known: &Loose, arguments: &[Word]) -> Inner {
     let mut all = Vec::new();
     let mut after_option = false;
+    let mut own = known.operands;
+    let mut is_input = false;
+    let mut has_command = !known.reads_commands;
+    let shell = |text: Word| vec![Word::literal("sh"), Word::literal("-c"), text];
     for (index, word) in arguments.iter().enumerate() {
         if !word.is_static() {
             return Inner::Opaque;
         }
         let rest = arguments.get(index..).unwrap_or_default();
+        if known.joins && (is_input || word.text.starts_with(":::")) {
+            // What `parallel` takes in place of its input may be whole commands.
+            all.push(shell(word.clone()));
+            is_input = true;
+            continue;
+        }
         if word.text.starts_with('-') || word.text.contains('=') {
             after_option = true;
-            if matches!(word.text.as_str(), "-c" | "--command")
-                && let Some(text) = rest.get(1)
-            {
-                all.push([Word::literal("sh"), Word::literal("-c"), text.clone()].to_vec());
-            }
+            let (attached, takes_next) = text_option(&word.text);
+            all.extend(attached.map(|text| shell(Word::literal(text))));
+            all.extend(rest.get(1).filter(|_| takes_next).map(|text| shell(text.clone())));
             continue;
         }
         all.push(rest.to_vec());
-        if word.text.contains(' ') {
-            all.push([Word::literal("sh"), Word::literal("-c"), word.clone()].to_vec());
+        if word.text.contains([' ', ';', '&', '|', '\n', '<', '>', '(']) {
+            all.push(shell(word.clone()));
+        }
+        if known.joins {
+            all.push(joined(rest));
         }
         if !after_option {
-            break;
+            if own == 0 && !known.joins {
+                break;
+            }
+            has_command |= own == 0;
+            own = own.saturating_sub(1);
         }
         after_option = false;
     }
-    Inner::Any(all)
+    if has_command || is_input { Inner::Any(all) } else { Inner::Opaque }
+}
+
+/// The text for a shell that is attached to an option, and whether the next word may be one: `-c`, `-qc`, `--command=…`.
+fn text_option(option: &str) -> (Option<&str>, bool) {
+    if let Some(long) = option.strip_prefix("--") {
+        let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
+        let takes_text =
+            !name.is_empty() && ["command", "session-command", "run"].iter().any(|full| full.starts_with(name));
+        return (value.filter(|_| takes_text), takes_text && value.is_none());
+    }
+    let letters = option.strip_prefix('-').unwrap_or_default();
+    let attached = letters.split_once('c').map(|(_, text)| text);
+    (attached.filter(|text| !text.is_empty()), attached.is_some())
+}
+
+/// The words as a shell gets them that is given all of them as one text.
+fn joined(words: &[Word]) -> Vec<Word> {
+    let text = words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+    let is_static = words.iter().all(Word::is_static);
+    let text = if is_static { Word::literal(&text) } else { Word::unknown() };
+    vec![Word::literal("sh"), Word::literal("-c"), text]
 }

@@ -1,8 +1,11 @@
 //! From the tree of a text to its simple commands. Whatever the tree holds is looked at, without recursion; what is of
 //! no known form, or lies where a shell would read it otherwise, makes the text one that cannot be parsed.
 
+use super::character::{check_characters, is_boundary};
+use super::expansion;
 use super::heredoc::Heredoc;
 use super::tree::{Item, Items, Kind, parse};
+use super::variable::{is_number, is_plain_variable};
 use super::word::{NoWord, Word, check_heredoc, read_word};
 use super::{ShellCommand, is_reserved};
 
@@ -13,6 +16,10 @@ use super::{ShellCommand, is_reserved};
 pub(super) fn read(command: &mut ShellCommand, text: &str, level: usize, must_be_allowed: bool) -> Result<(), NoWord> {
     let items = parse(text).ok_or(NoWord)?;
     check_characters(text, &items)?;
+    for item in items.all.iter().filter(|item| item.kind == Kind::Expansion) {
+        let source = text.get(item.start..item.end).unwrap_or_default();
+        command.unallowable |= !expansion::note(source, &mut command.variables);
+    }
     let mut reader = Reader {
         text,
         items: &items,
@@ -27,12 +34,8 @@ pub(super) fn read(command: &mut ShellCommand, text: &str, level: usize, must_be
         reader.visit(index, item, place)?;
     }
     let Reader { found, evaluates, literal_dollar, .. } = reader;
-    let evaluates = evaluates || found.iter().any(|parts| parts.words.first().is_some_and(evaluates_names));
-    let is_prompt = |word: &Word| {
-        ["PS0=", "PS1=", "PS2=", "PS4=", "PROMPT_COMMAND="].iter().any(|name| word.text.starts_with(name))
-    };
-    let sets_prompt = found.iter().flat_map(|parts| parts.assignments.iter().chain(&parts.words)).any(is_prompt);
-    if (evaluates || sets_prompt) && literal_dollar {
+    let evaluates = evaluates || found.iter().any(|parts| evaluates_names(&parts.words));
+    if evaluates && literal_dollar {
         // `x='a[$(rm y)]'; echo $((x))` runs what the quotes seemed to keep.
         return Err(NoWord);
     }
@@ -43,10 +46,26 @@ pub(super) fn read(command: &mut ShellCommand, text: &str, level: usize, must_be
 }
 
 /// Commands that evaluate what their arguments name, indexes of arrays included.
-fn evaluates_names(word: &Word) -> bool {
-    const EVALUATING: [&str; 12] =
-        ["let", "test", "[", "read", "unset", "declare", "typeset", "local", "mapfile", "readarray", "getopts", "wait"];
-    EVALUATING.contains(&word.text.as_str())
+fn evaluates_names(words: &[Word]) -> bool {
+    const EVALUATING: [&str; 14] = [
+        "let",
+        "test",
+        "[",
+        "read",
+        "unset",
+        "declare",
+        "typeset",
+        "local",
+        "mapfile",
+        "readarray",
+        "getopts",
+        "wait",
+        "compgen",
+        "complete",
+    ];
+    words.first().is_some_and(|first| EVALUATING.contains(&first.text.as_str()))
+        // Wherever it stands: behind `builtin`, for one.
+        || words.iter().zip(words.iter().skip(1)).any(|(name, next)| name.text == "printf" && next.text.starts_with("-v"))
 }
 
 /// Where a node stands.
@@ -92,6 +111,11 @@ impl<'a> Reader<'a> {
     fn visit(&mut self, index: usize, item: Item, place: Place) -> Result<(), NoWord> {
         match (item.kind, place) {
             (Kind::Token | Kind::FileDescriptor | Kind::HeredocEnd, _) => {}
+            (Kind::Loop, Place::Statement) => {
+                self.check_gaps(index, item, true)?;
+                self.loop_variable(index)?;
+                self.wait_for_children(index, Place::Statement);
+            }
             (Kind::Comment, _) => self.check_comment(item)?,
             (Kind::CommandSubstitution | Kind::ProcessSubstitution, Place::Word | Place::Arithmetic) => {
                 self.substitution(index, item)?;
@@ -228,6 +252,27 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// What a loop gives its variable.
+    fn loop_variable(&mut self, index: usize) -> Result<(), NoWord> {
+        let children: Vec<_> = self.items.children(index).collect();
+        let (_, name) = children.iter().find(|(_, child)| child.kind == Kind::Part).ok_or(NoWord)?;
+        let name = self.source(*name);
+        let mut values = children.iter().filter(|(_, child)| child.kind.is_word()).peekable();
+        let is_known = values.peek().is_some() && values.all(|(_, child)| is_number(self.source(*child)));
+        if !is_known {
+            self.command.variables.bind_name(name);
+        }
+        self.command.unallowable |= !is_plain_variable(name);
+        Ok(())
+    }
+
+    /// `{name}>`: a redirection that assigns.
+    fn file_descriptor(&mut self, item: Item) -> Result<(), NoWord> {
+        let source = self.source(item);
+        self.command.unallowable |= source.starts_with('{');
+        if source.contains('[') { Err(NoWord) } else { self.check_start(item) }
+    }
+
     /// Notes where it writes, and returns the words that the grammar took for further targets.
     fn file_redirect(&mut self, index: usize, item: Item) -> Result<Vec<Word>, NoWord> {
         self.check_gaps(index, item, false)?;
@@ -236,7 +281,7 @@ impl<'a> Reader<'a> {
         for (child, child_item) in self.items.children(index) {
             match child_item.kind {
                 Kind::Token if operator.is_empty() => operator = self.source(child_item),
-                Kind::FileDescriptor => self.check_start(child_item)?,
+                Kind::FileDescriptor => self.file_descriptor(child_item)?,
                 kind if kind.is_word() => words.push(self.word(child, child_item)?),
                 _ => return Err(NoWord),
             }
@@ -267,7 +312,7 @@ impl<'a> Reader<'a> {
                 Kind::HeredocBody => body = Some((child, child_item)),
                 Kind::HeredocEnd => end = Some(child_item),
                 Kind::Token => is_other_command |= matches!(self.source(child_item), "&&" | "||" | "|" | "|&"),
-                Kind::FileDescriptor => self.check_start(child_item)?,
+                Kind::FileDescriptor => self.file_descriptor(child_item)?,
                 Kind::FileRedirect => parts.words.extend(self.file_redirect(child, child_item)?),
                 Kind::HerestringRedirect => self.simple(child, child_item, parts)?,
                 kind if kind.is_word() => {
@@ -307,6 +352,11 @@ impl<'a> Reader<'a> {
         self.check_start(item)?;
         self.check_end(item)?;
         let word = read_word(self.source(item), item.start, &self.items.ends)?;
+        let is_redirected = self.text.get(item.end..).is_some_and(|rest| rest.starts_with(['<', '>']));
+        if is_redirected && word.text.starts_with('{') {
+            // `{a[x]}>` assigns, which the grammar does not know.
+            return Err(NoWord);
+        }
         self.literal_dollar |= word.literal_dollar;
         if item.kind.is_expansion() {
             self.waiting.push((index, Place::Word));
@@ -349,7 +399,8 @@ impl<'a> Reader<'a> {
     fn test(&mut self, index: usize, item: Item) -> Result<(), NoWord> {
         self.check_gaps(index, item, true)?;
         let source = self.source(item);
-        const EVALUATING: [&str; 7] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v"];
+        self.command.variables.test(source);
+        const EVALUATING: [&str; 8] = ["-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"];
         self.evaluates |= EVALUATING.iter().any(|operator| source.contains(operator));
         self.wait_for_children(index, Place::Statement);
         self.found.push(Parts { words: vec![Word::literal(source)], ..Parts::default() });
@@ -358,6 +409,10 @@ impl<'a> Reader<'a> {
 
     fn substitution(&mut self, index: usize, item: Item) -> Result<(), NoWord> {
         let source = self.source(item);
+        if source.starts_with("$((") {
+            // Within a heredoc the grammar takes arithmetic for a substitution.
+            self.check_arithmetic(source)?;
+        }
         if let Some(inner) = source.strip_prefix('`') {
             // Within backticks a backslash means something else, and they end at the next one, quotes or not.
             let inner = inner.strip_suffix('`').ok_or(NoWord)?;
@@ -379,7 +434,10 @@ impl<'a> Reader<'a> {
     /// What a person would write there holds no quotes.
     fn check_arithmetic(&mut self, source: &str) -> Result<(), NoWord> {
         self.evaluates = true;
-        if source.contains(['\'', '"', '\\', '`', '@']) { Err(NoWord) } else { Ok(()) }
+        self.command.variables.evaluate(source);
+        // `@` only as an index: as an operator it may run a value.
+        let has_operator = source.replace("[@]", "").contains('@');
+        if has_operator || source.contains(['\'', '"', '\\', '`']) { Err(NoWord) } else { Ok(()) }
     }
 
     fn arithmetic_for(&mut self, index: usize, item: Item) -> Result<(), NoWord> {
@@ -387,7 +445,8 @@ impl<'a> Reader<'a> {
         let is_body = |kind| matches!(kind, Kind::Container | Kind::Compound);
         let children: Vec<_> = self.items.children(index).collect();
         let body = children.iter().find(|(_, child)| is_body(child.kind)).ok_or(NoWord)?;
-        self.check_arithmetic(self.text.get(item.start..body.1.start).ok_or(NoWord)?)?;
+        let head = self.text.get(item.start..body.1.start).ok_or(NoWord)?;
+        self.check_arithmetic(head.strip_prefix("for").unwrap_or(head))?;
         for (child, child_item) in children {
             let place = if is_body(child_item.kind) { Place::Statement } else { Place::Arithmetic };
             self.waiting.push((child, place));
@@ -425,49 +484,4 @@ impl<'a> Reader<'a> {
         let mut before = self.text.get(..item.start).unwrap_or_default().chars().rev().skip(1);
         if before.next() == Some('\\') { Err(NoWord) } else { Ok(()) }
     }
-}
-
-/// Where a shell lets a word begin and end.
-fn is_boundary(character: char) -> bool {
-    matches!(character, ' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')' | '<' | '>' | '`')
-}
-
-/// Characters that the grammar reads otherwise than a shell does.
-fn check_characters(text: &str, items: &Items) -> Result<(), NoWord> {
-    let is_within = |at: usize, kinds: &dyn Fn(Item) -> bool| {
-        items.all.iter().any(|item| item.start <= at && at < item.end && kinds(*item))
-    };
-    let is_text = |item: Item| {
-        let source = text.get(item.start..item.end).unwrap_or_default();
-        matches!(item.kind, Kind::RawString | Kind::HeredocBody | Kind::Comment)
-            || (item.kind == Kind::Word && source.starts_with('"'))
-    };
-    let mut before = '\n';
-    let mut escapes = false;
-    let mut continues_word = false;
-    for (at, character) in text.char_indices() {
-        if continues_word && !matches!(character, ' ' | '\t' | '\n') {
-            // In the middle of a word, where the grammar begins a new one.
-            if !is_within(at - 1, &|item| item.kind == Kind::RawString) {
-                return Err(NoWord);
-            }
-        }
-        continues_word = false;
-        let is_odd = (character.is_control() && !matches!(character, '\t' | '\n'))
-            || (character.is_whitespace() && !character.is_ascii())
-            || character == '\u{FEFF}';
-        if is_odd && (character.is_control() || !is_within(at, &is_text)) {
-            return Err(NoWord);
-        }
-        if escapes && character == '\n' {
-            continues_word = !matches!(before, ' ' | '\t' | '\n');
-        }
-        if character == '\\' && !escapes {
-            escapes = true;
-        } else {
-            escapes = false;
-            before = character;
-        }
-    }
-    Ok(())
 }

@@ -28,6 +28,8 @@ pub(super) enum Kind {
     Container,
     /// The same, as a level: `if`, `while`, `for`, `case`, a function.
     Nested,
+    /// `for` and `select`, over words.
+    Loop,
     /// `{ … }` or `(( … ))`.
     Compound,
     Redirected,
@@ -70,9 +72,8 @@ impl Kind {
         Some(match node.kind() {
             "program" | "list" | "pipeline" | "elif_clause" | "else_clause" | "do_group" | "case_item"
             | "negated_command" => Kind::Container,
-            "if_statement" | "while_statement" | "case_statement" | "for_statement" | "function_definition" => {
-                Kind::Nested
-            }
+            "if_statement" | "while_statement" | "case_statement" | "function_definition" => Kind::Nested,
+            "for_statement" => Kind::Loop,
             "compound_statement" => Kind::Compound,
             "subshell" => Kind::Subshell,
             "redirected_statement" => Kind::Redirected,
@@ -131,7 +132,13 @@ impl Kind {
     fn nests(self) -> bool {
         matches!(
             self,
-            Kind::Nested | Kind::Compound | Kind::Subshell | Kind::Expression | Kind::ArithmeticFor | Kind::Array
+            Kind::Nested
+                | Kind::Loop
+                | Kind::Compound
+                | Kind::Subshell
+                | Kind::Expression
+                | Kind::ArithmeticFor
+                | Kind::Array
         ) || self.is_expansion()
     }
 }
