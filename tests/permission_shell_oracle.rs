@@ -17,7 +17,7 @@ use lite_agent::permission::shell::ShellCommand;
 use lite_agent::permission::{Decision, ShellPattern};
 
 /// Pieces that are strung together at random.
-const PIECES: [&str; 132] = [
+const PIECES: [&str; 133] = [
     "rm x",
     "rm x",
     "rm",
