@@ -2,7 +2,7 @@
 // the rest to the family. Nothing of how a run goes is decided here.
 import { randomUUID } from "node:crypto";
 
-import { checkConfig, checkRunOptions } from "./config.js";
+import { checkCompactOptions, checkConfig, checkRunOptions } from "./config.js";
 import { callbackFrame, inFrame, refuseReentrancy } from "./context.js";
 import { Conversation } from "./conversation.js";
 import { ClosedError, ConfigError } from "./errors.js";
@@ -55,7 +55,9 @@ class LiteAgent {
     const prepared = prepareTools(checked.tools);
     const tools = prepared.filter(({ name }) => isSelected(name, checked));
     const own = new Set(prepared.map(({ name }) => name));
-    const builtin = BUILTIN_TOOLS.filter(({ name }) => !own.has(name) && isSelected(name, checked));
+    const builtin = BUILTIN_TOOLS.filter(
+      ({ name }) => !own.has(name) && isSelected(name, checked) && (name !== "context" || this.#checkpointer !== null),
+    );
     const middleware = sortMiddleware(checked.use);
     const policy = checked.permission === undefined ? undefined : nativePolicy(checked.permission);
     const options = familyOptions(checked, { tools, builtin, middleware, policy, stores: this.#checkpointer !== null });
@@ -67,6 +69,9 @@ class LiteAgent {
       permission: checked.permission,
       onApproval: checked.onApproval,
       redact: checked.redact,
+      automatic: checked.compacts,
+      contextWindow: checked.windowTokens,
+      compactor: checked.compactor,
       sandbox: checked.sandbox === undefined ? undefined : new HostSandbox(checked.sandbox, checked.workdir),
       forgetSession: (sessionId) => this.#forget(sessionId),
       runOver: (run) => this.#forgetBlank(run),
@@ -135,9 +140,8 @@ class LiteAgent {
     await this.#held(this.#family.awaitIdle(sessionId));
   }
 
-  async *compact() {
-    refuseReentrancy(this.#family, "compact", this.#sessionId);
-    notAvailable("compact()");
+  compact(instructions, options) {
+    return new RunIterator((iterator) => this.#beginCompaction(instructions, options, iterator));
   }
 
   resume(sessionId) {
@@ -213,6 +217,30 @@ class LiteAgent {
     isAgent = (value) => typeof value === "object" && value !== null && #family in value;
     runThen = (agent, input, options, finalise) =>
       new RunIterator((iterator) => agent.#begin("query", input, options, iterator), finalise);
+  }
+
+  /** A compaction takes its place in the session like a run. */
+  #beginCompaction(instructions, options, iterator) {
+    const sessionId = this.#sessionId;
+    refuseReentrancy(this.#family, "compact", sessionId);
+    if (this.#closing !== null) throw closed();
+    if (instructions !== undefined && typeof instructions !== "string") {
+      throw new TypeError(`compact: instructions must be a string, got ${kindOf(instructions)}`);
+    }
+    const { signal } = checkCompactOptions(options);
+    const run = new Run(this.#family, {
+      runId: randomUUID(),
+      sessionId,
+      conversation: this.#conversation(sessionId),
+      input: [],
+      messages: [],
+      steer: undefined,
+      signal,
+      source: "manual",
+    });
+    run.sink = iterator;
+    run.start({ stream: true, steer: false, compact: { instructions } });
+    return run;
   }
 
   /** Checks a run's input, makes the run and starts it. */
@@ -319,6 +347,7 @@ function familyOptions(checked, { tools, builtin, middleware, policy, stores }) 
       sandboxed: checked.sandbox !== undefined,
     },
     hookFilesHome: checked.hookFiles ? checked.home : undefined,
+    compaction: { automatic: checked.compacts, host: checked.compactor !== undefined },
     stores,
     recovers: checked.crashRecovery === "safe",
     audits: checked.permissionAudit,

@@ -124,6 +124,11 @@ function members(name, value, rules) {
   return given;
 }
 
+function context(name, value) {
+  if (value === false) return value;
+  return members(name, value, { windowTokens: integer(1, Number.MAX_SAFE_INTEGER) });
+}
+
 function checkpointer(name, value) {
   if (typeof value !== "object" || value === null) return refuse(name, "a checkpointer object", value);
   for (const member of ["append", "read", "head", "list", "delete"]) callable(`${name}.${member}`, value[member]);
@@ -272,8 +277,8 @@ const SHARED_RULES = Object.assign(Object.create(null), {
   crashRecovery: oneOf(["off", "safe"]),
   maxSnapshotBytesPerSession: later,
   cleanup: off,
-  context: off,
-  compactor: off,
+  context,
+  compactor: (name, value) => (value === false ? value : having("maybeCompact")(name, value)),
   tasks: notYetOn,
   taskListId: later,
   skillsDir: later,
@@ -294,6 +299,7 @@ const QUERY_RULES = Object.assign(Object.create(null), SHARED_RULES, {
   sessionId,
   steer,
 });
+const COMPACT_RULES = Object.assign(Object.create(null), { signal });
 const RUN_RULES = Object.assign(Object.create(null), {
   signal,
   sessionId,
@@ -355,6 +361,9 @@ export function checkConfig(config, { query }) {
     onApproval: given.onApproval,
     redact: given.redact,
     fileTools: given.fileTools ?? NO_OPTIONS,
+    compacts: given.context !== false && given.compactor !== false,
+    windowTokens: given.context === false ? undefined : given.context?.windowTokens,
+    compactor: given.compactor === false ? undefined : given.compactor,
     sessions: given.sessions ?? true,
     checkpointer: given.checkpointer,
     crashRecovery: given.crashRecovery ?? "safe",
@@ -380,6 +389,15 @@ export function checkRunOptions(options) {
     throw new TypeError(`the run's options must be an object, got ${kindOf(options)}`);
   }
   return apply(RUN_RULES, options);
+}
+
+/** The options of compact(). @throws as checkRunOptions does */
+export function checkCompactOptions(options) {
+  if (options === undefined) return NO_OPTIONS;
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new TypeError(`compact: the options must be an object, got ${kindOf(options)}`);
+  }
+  return apply(COMPACT_RULES, options);
 }
 
 /** @returns {Record<string, any>} what was given, each as its rule has it */

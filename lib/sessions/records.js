@@ -16,7 +16,10 @@ export function performLoad(family, run, { id, recover }) {
 export function performRecord(family, run, { id, events }) {
   const stored = events.map((event) => Object.freeze(asEvent(run, event)));
   ask(family, run, id, async () => {
-    await run.conversation.log.append(stored);
+    const first = await run.conversation.log.append(stored);
+    events.forEach((event, index) => {
+      if (event.type === "tool_result") run.resultStored(event.key, first + index);
+    });
     return "";
   });
 }
