@@ -17,7 +17,7 @@ use super::command::Command;
 use super::failure;
 use super::outcome::{End, Ended};
 use super::output::{Sink, Stream, Taken};
-use super::pipes::{number, read_now};
+use super::pipes::read_now;
 use super::start::{Started, start};
 use super::supervisor::Supervisor;
 
@@ -64,14 +64,13 @@ pub(super) async fn watch(order: Order) {
     if let Some(timeout) = command.timeout {
         clock.set(Alarm::Deadline, timeout.saturating_sub(began.elapsed()));
     }
-    let Started { process, request, control, status, stdin, stdout, stderr, held } = started;
+    let Started { process, request, sent, control, status, written, stdin, stdout, stderr, pipes, held } = started;
     let mut seen = Seen::default();
-    let outputs = [Some(&stdout), stderr.as_ref()].into_iter().flatten().filter_map(number);
-    seen.note_pipes(outputs.chain(number(&stdin)));
+    seen.note_pipes(&pipes);
     let since = start_of(process.pid()).unwrap_or(0);
     let watch = Watch {
         supervisor,
-        stdin: (!command.stdin.is_empty()).then_some(stdin),
+        stdin,
         command,
         sink,
         kill,
@@ -80,11 +79,11 @@ pub(super) async fn watch(order: Order) {
         held,
         process,
         request,
-        sent: 0,
+        sent,
         control: Some(control),
         status,
         line: Vec::new(),
-        written: 0,
+        written,
         stdout: Some(stdout),
         stderr,
         buffer: vec![0; READ_BYTES],
