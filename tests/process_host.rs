@@ -6,11 +6,12 @@
 mod commands;
 
 use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command as Program, Stdio};
 use std::time::Duration;
 
-use commands::{alive, assert_gone, is_root, supervisor, wait_until};
+use commands::{alive, assert_gone, folder, is_root, supervisor, wait_until};
 use lite_agent::process::{Command, Limits, Runner};
 use tokio_util::sync::CancellationToken;
 
@@ -270,4 +271,30 @@ async fn a_full_process_table_is_told() {
     }
     let outcome = outcome_of(host("crowded", "echo hi", "A=1", &[]));
     assert!(outcome.contains("limit of processes is full"), "{outcome}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_became_another_users_does_not_hold_up_the_outcome() {
+    // Only root can make a program that makes its user root.
+    if !is_root() {
+        return;
+    }
+    let folder = folder("another-user");
+    let raise = folder.0.join("raise");
+    std::fs::copy("/usr/bin/setpriv", &raise).unwrap();
+    std::fs::set_permissions(&raise, std::fs::Permissions::from_mode(0o4755)).unwrap();
+    let ordinary = ["/usr/bin/setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"];
+    let (binary, copied) = (folder.0.join("tests"), folder.0.join("supervisor"));
+    std::fs::copy(std::env::current_exe().unwrap(), &binary).unwrap();
+    std::fs::copy(supervisor(), &copied).unwrap();
+    let (mark, _) = mark("another-user");
+    let text =
+        format!("{} --reuid=0 --regid=0 --clear-groups sleep 3 >/dev/null 2>&1 & sleep 0.5; echo hi", raise.display());
+    let mut host = Program::new(ordinary[0]);
+    host.args(&ordinary[1..]).arg(&binary).args(["--exact", THE_HOST, "--nocapture", "--test-threads=1"]);
+    host.env(PART, "wait").env(TEXT, text).env(MARK, &mark).env("LITE_AGENT_TEST_SUPERVISOR", &copied);
+    assert_eq!(outcome_of(host), "Exit(0) clean=false | hi");
+    assert!(!alive(&mark).is_empty());
+    // The supervisor stays with it until it ends by itself.
+    wait_until(Duration::from_secs(20), || alive(&mark).is_empty(), || format!("{:?}", alive(&mark))).await;
 }
