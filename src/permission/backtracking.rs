@@ -171,7 +171,7 @@ impl Cost {
 fn has_repeat(expression: &Expr) -> bool {
     match expression {
         Expr::Repeat { hi, child, .. } => *hi > 1 || has_repeat(child),
-        Expr::Concat(children) | Expr::Alt(children) => children.iter().any(|child| has_repeat(child)),
+        Expr::Concat(children) | Expr::Alt(children) => children.iter().any(has_repeat),
         Expr::Group(child) => has_repeat(child),
         Expr::AtomicGroup(child) | Expr::LookAround(child, _) => has_repeat(child),
         Expr::Conditional { .. } => true,
