@@ -19,11 +19,13 @@ import { HostSandbox } from "./sandbox.js";
 import { listCheckpoints } from "./sessions/checkpoints.js";
 import { SessionLog } from "./sessions/log.js";
 import { fileCheckpointer } from "./sessions/native.js";
+import { OWN } from "./sessions/own.js";
 import { resolveProjectPaths } from "./sessions/project-paths.js";
 import { checkSessionId } from "./sessions/session-id.js";
 import { prepareTools } from "./tools.js";
 
 const HOOK_NAMES = ["run:start", "run:end", "tool:start", "tool:end", "compact:start", "compact:end"];
+const MS_PER_DAY = 86_400_000;
 const DEFAULT_COMMAND_TIMEOUT_MS = 120_000;
 const DEFAULT_MAX_OUTPUT_BYTES = 50_000_000;
 const DEFAULT_HOOK_TIMEOUT_MS = 10_000;
@@ -51,6 +53,7 @@ class LiteAgent {
     if (this.#checkpointer === null && checked.sessions) {
       this.#checkpointer = fileCheckpointer({ dir: resolveProjectPaths(checked).sessionsDir });
       this.#ownsCheckpointer = true;
+      this.#cleanUp(checked.cleanup);
     }
     const prepared = prepareTools(checked.tools);
     const tools = prepared.filter(({ name }) => isSelected(name, checked));
@@ -206,6 +209,14 @@ class LiteAgent {
       this.#ownsCheckpointer ? this.#checkpointer.close() : undefined,
     ]);
     for (const { status, reason } of [sandbox, checkpointer]) if (status === "rejected") throw reason;
+  }
+
+  /** Off this thread; nobody waits for it, and what fails is tried again by the next agent. */
+  #cleanUp(cleanup) {
+    if (cleanup === undefined) return;
+    const { maxAgeDays, maxBytes } = cleanup;
+    const modifiedBeforeMs = maxAgeDays === undefined ? undefined : Math.floor(Date.now() - maxAgeDays * MS_PER_DAY);
+    this.#checkpointer[OWN].cleanup({ modifiedBeforeMs, maxBytes }).catch(() => {});
   }
 
   #forget(sessionId) {

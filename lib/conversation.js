@@ -2,7 +2,11 @@
 // assistant alternate. Append-only, of frozen messages; how a message joins the line-up is the core's decision, but for
 // a conversation that is read from a log.
 
+import { isOverdue, yieldToEventLoop } from "./fairness.js";
 import { messageTokens } from "./tokens.js";
+
+/** How many messages go by between two looks at the clock. */
+const MESSAGES_PER_LOOK = 64;
 
 export class Conversation {
   /** As stored, oldest first. */
@@ -59,22 +63,39 @@ export class Conversation {
    * @returns {boolean | null} whether the last message of the line-up is the assistant's; null where it is empty
    */
   restore(messages) {
+    this.#empty();
+    let lastIsAssistant = null;
+    for (const message of messages) lastIsAssistant = this.#restoreOne(message, lastIsAssistant);
+    return lastIsAssistant;
+  }
+
+  /** As restore(), but the event loop gets its turn. */
+  async restoreSlowly(messages) {
+    this.#empty();
+    let lastIsAssistant = null;
+    for (const message of messages) {
+      lastIsAssistant = this.#restoreOne(message, lastIsAssistant);
+      if (this.messages.length % MESSAGES_PER_LOOK === 0 && isOverdue()) await yieldToEventLoop();
+    }
+    return lastIsAssistant;
+  }
+
+  #empty() {
     this.messages = [];
     this.view = [];
     this.used = null;
     this.#estimate = { tokens: 0, messages: 0 };
-    let lastIsAssistant = null;
-    for (const message of messages) {
-      const empty = emptyBlocks(message);
-      if (empty.length === (typeof message.content === "string" ? 1 : message.content.length)) {
-        this.append(message, "skip");
-        continue;
-      }
-      const isAssistant = message.role === "assistant";
-      this.append(message, isAssistant === lastIsAssistant ? "join" : "push", empty.length > 0 ? empty : undefined);
-      lastIsAssistant = isAssistant;
+  }
+
+  #restoreOne(message, lastIsAssistant) {
+    const empty = emptyBlocks(message);
+    if (empty.length === (typeof message.content === "string" ? 1 : message.content.length)) {
+      this.append(message, "skip");
+      return lastIsAssistant;
     }
-    return lastIsAssistant;
+    const isAssistant = message.role === "assistant";
+    this.append(message, isAssistant === lastIsAssistant ? "join" : "push", empty.length > 0 ? empty : undefined);
+    return isAssistant;
   }
 }
 

@@ -24,9 +24,6 @@ const OPTIONS = {
   outputSchema: { type: "object" },
   subagentPermission: { check: () => "allow" },
   onAskUser: { request: async () => ({}) },
-  cleanup: true,
-  context: { windowTokens: 1_000 },
-  compactor: { maybeCompact: async (messages) => ({ messages }) },
   tasks: true,
   taskListId: "list",
   skillsDir: "skills",
@@ -69,8 +66,6 @@ test("a value that turns a feature off is accepted", async (t) => {
 });
 
 const METHODS = {
-  compact: (agent) => agent.compact().next(),
-  "compact with instructions": (agent) => agent.compact("be short").next(),
   restore: (agent) => agent.restore(agent.sessionId, 0),
   "mcp.register": (agent) => agent.mcp.register("one", { command: "true" }),
   "mcp.unregister": (agent) => agent.mcp.unregister("one"),

@@ -70,7 +70,12 @@ export class SessionLog {
       const first = await this.append(events);
       events.forEach((event, index) => fold.add(shortenedEvent(event, first + index)));
     }
-    return { messages: fold.messages().map((message) => freezeDeep(message)), recovered, repairs };
+    const messages = [];
+    for (const message of fold.messages()) {
+      messages.push(freezeDeep(message));
+      if (messages.length % EVENTS_PER_LOOK === 0 && isOverdue()) await yieldToEventLoop();
+    }
+    return { messages, recovered, repairs };
   }
 
   #check(stored, head) {

@@ -7,7 +7,7 @@ export function performLoad(family, run, { id, recover }) {
   const { conversation } = run;
   ask(family, run, id, async () => {
     const { messages, recovered, repairs } = await conversation.log.load({ recover });
-    const lastIsAssistant = conversation.restore(messages);
+    const lastIsAssistant = await conversation.restoreSlowly(messages);
     return JSON.stringify({ messages: messages.length, lastIsAssistant, recovered, repairs });
   });
 }
