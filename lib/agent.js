@@ -215,7 +215,8 @@ class LiteAgent {
   #cleanUp(cleanup) {
     if (cleanup === undefined) return;
     const { maxAgeDays, maxBytes } = cleanup;
-    const modifiedBeforeMs = maxAgeDays === undefined ? undefined : Math.floor(Date.now() - maxAgeDays * MS_PER_DAY);
+    const modifiedBeforeMs =
+      maxAgeDays === undefined ? undefined : Math.max(0, Math.floor(Date.now() - maxAgeDays * MS_PER_DAY));
     this.#checkpointer[OWN].cleanup({ modifiedBeforeMs, maxBytes }).catch(() => {});
   }
 

@@ -27,8 +27,12 @@ const MIDDLEWARE_FUNCTIONS = ["beforeAgent", "afterAgent", "beforeModel", "wrapM
 
 const flag = (name, value) => (typeof value === "boolean" ? value : refuse(name, "true or false", value));
 const text = (name, value) => (typeof value === "string" ? value : refuse(name, "a string", value));
-const filledText = (name, value) =>
-  typeof value === "string" && value !== "" ? value : refuse(name, "a string that is not empty", value);
+const filledText = (name, value) => {
+  if (typeof value !== "string" || value === "") return refuse(name, "a string that is not empty", value);
+  if (!value.isWellFormed())
+    throw new ConfigError(`${name} must be whole characters, but has half of a surrogate pair`);
+  return value;
+};
 const callable = (name, value) => (typeof value === "function" ? value : refuse(name, "a function", value));
 
 const integer = (least, most) => (name, value) => {
@@ -97,6 +101,11 @@ function environment(name, value) {
     }
     // The value may be a secret: it is not shown.
     if (typeof text !== "string") throw new ConfigError(`${name}.${variable} must be a string, got ${kindOf(text)}`);
+    if (!variable.isWellFormed() || !text.isWellFormed()) {
+      throw new ConfigError(
+        `${name} has a variable with half of a surrogate pair in its name or value: ${shown(variable)}`,
+      );
+    }
     if (text.includes("\0")) throw new ConfigError(`${name}.${variable} must not hold a null character`);
     variables.push([variable, text]);
   }

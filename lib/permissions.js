@@ -6,7 +6,7 @@ import { readVerdict } from "./policy.js";
 
 /** Asks the host's policy about a call. */
 export function performPolicy(family, run, { id, call }) {
-  askPolicy(family, run, id, run.values.get(call), (verdict) => JSON.stringify(verdict));
+  askPolicy(family, run, id, run.values.get(call), (verdict) => JSON.stringify(wellFormed(verdict)));
 }
 
 /** Asks the host's policy whether a search may show a path: it may not if reading the file is denied. */
@@ -36,4 +36,9 @@ export function performApproval(family, run, { id, call }) {
     callback: () => family.parts.onApproval.request(run.values.get(call), lazy.signal),
     conclude: (answer) => (answer === "allow" ? "allow" : "deny"),
   });
+}
+
+/** The core reads whole characters only. */
+function wellFormed({ decision, ruleId, reason }) {
+  return { decision, ruleId: ruleId?.toWellFormed(), reason: reason?.toWellFormed() };
 }

@@ -128,7 +128,8 @@ export class Run {
   keepResult(key, call, content, isError) {
     const { id, name } = this.values.get(call);
     // What a policy gives as its reason may hold what it compared, and goes to the model here.
-    const shown = content.startsWith(BLOCKED) ? BLOCKED + this.#masked(content.slice(BLOCKED.length)) : content;
+    const isBlocked = typeof content === "string" && content.startsWith(BLOCKED);
+    const shown = isBlocked ? BLOCKED + this.#masked(content.slice(BLOCKED.length)) : content;
     this.values.set(key, Object.freeze(isError ? { id, name, content: shown, isError } : { id, name, content: shown }));
   }
 

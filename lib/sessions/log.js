@@ -1,5 +1,7 @@
 // One session's log as the agent sees it: what is written goes to the checkpointer in order, one append at a time, and
 // what comes up meanwhile goes along with the next. Knows nothing of runs; what is written, and when, is the core's.
+import { clearTimeout, setTimeout } from "node:timers";
+
 import { AgentError } from "../errors.js";
 import { isOverdue, yieldToEventLoop } from "../fairness.js";
 import { freezeDeep } from "../frozen.js";

@@ -18,7 +18,7 @@ class NativeCheckpointer {
   #handle;
   #number = nextNumber();
   #lastOperation = 0;
-  /** Operations that are going on: `{ resolve, reject }` by number. */
+  /** Operations that are going on: `{ over, resolve, reject }` by number. */
   #going = new Map();
   #closed = null;
 
@@ -63,8 +63,14 @@ class NativeCheckpointer {
 
   /** Whatever is asked afterwards is refused. Idempotent. */
   async close() {
-    this.#closed ??= this.#operate({ do: "close" }).over;
+    this.#closed ??= this.#close();
     await this.#closed;
+  }
+
+  /** What is going on comes first: nothing is written afterwards. */
+  async #close() {
+    await Promise.allSettled([...this.#going.values()].map(({ over }) => over));
+    await this.#operate({ do: "close" }).over;
   }
 
   get [OWN]() {
@@ -99,25 +105,36 @@ class NativeCheckpointer {
   #operate(operation, events) {
     this.#lastOperation += 1;
     const number = this.#lastOperation;
+    const going = {};
     const over = new Promise((settle, reject) => {
-      this.#going.set(number, { resolve: settle, reject });
+      Object.assign(going, { resolve: settle, reject });
     });
+    going.over = over;
+    this.#going.set(number, going);
     if (this.#going.size === 1) activate(this.#number, this);
     // Whoever asked waits for it.
     hold();
-    native.storeStart(this.#handle, number, JSON.stringify(operation), events);
+    try {
+      native.storeStart(this.#handle, number, JSON.stringify(operation), events);
+    } catch (error) {
+      this.#settle(number, error, undefined);
+    }
     return { number, over };
   }
 
   poll() {
     for (const { op, ok, error } of JSON.parse(native.storeTake(this.#handle))) {
-      const operation = this.#going.get(op);
-      this.#going.delete(op);
-      release();
-      if (error === undefined) operation.resolve(ok);
-      else operation.reject(asError(error));
+      this.#settle(op, error === undefined ? undefined : asError(error), ok);
     }
+  }
+
+  #settle(number, error, value) {
+    const operation = this.#going.get(number);
+    this.#going.delete(number);
     if (this.#going.size === 0) deactivate(this.#number);
+    release();
+    if (error === undefined) operation.resolve(value);
+    else operation.reject(error);
   }
 }
 

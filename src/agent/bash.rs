@@ -38,6 +38,9 @@ impl Run {
                 outcome(&text, &ended, timeout_ms, settings.max_output_bytes)
             }
             Err(NotStarted::Spawn(message)) => failed(&format!("the command could not be started: {message}")),
+            Err(NotStarted::SandboxTimeout) => failed(&format!(
+                "timed out after {timeout_ms} ms: the sandbox did not answer, so the command was not run"
+            )),
             Err(NotStarted::Sandbox(message)) => {
                 failed(&format!("the sandbox could not be set up, so the command was not run: {message}"))
             }

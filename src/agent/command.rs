@@ -27,6 +27,8 @@ pub(super) struct CommandLine<'a> {
 pub(super) enum NotStarted {
     /// The sandbox could not be set up: the message says why.
     Sandbox(String),
+    /// The sandbox did not answer in time.
+    SandboxTimeout,
     /// There is nothing to start it with.
     Spawn(String),
 }
@@ -40,7 +42,10 @@ impl Run {
         let began = Instant::now();
         let runner = self.family.runner().map_err(NotStarted::Spawn)?;
         let text = if self.family.options.commands.sandboxed {
-            self.wrapped_command(line.text).await?
+            match tokio::time::timeout(line.timeout, self.wrapped_command(line.text)).await {
+                Ok(wrapped) => wrapped?,
+                Err(_elapsed) => return Err(NotStarted::SandboxTimeout),
+            }
         } else {
             line.text.to_string()
         };

@@ -105,6 +105,10 @@ impl Run {
         };
         let ended = match ended {
             Ok(Ok(ended)) => ended,
+            Ok(Err(NotStarted::SandboxTimeout)) => {
+                let message = "the sandbox did not answer in time, and nothing was started".to_string();
+                return failed(HookFailureReason::Timeout, None, message);
+            }
             Ok(Err(NotStarted::Sandbox(message))) => return failed(HookFailureReason::Sandbox, None, message),
             Ok(Err(NotStarted::Spawn(message))) => return failed(HookFailureReason::Spawn, None, message),
             Err(_elapsed) => return failed(HookFailureReason::Timeout, None, String::new()),
