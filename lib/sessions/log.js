@@ -5,6 +5,7 @@ import { isOverdue, yieldToEventLoop } from "../fairness.js";
 import { freezeDeep } from "../frozen.js";
 import { Fold, eventProblem } from "./fold.js";
 import { OWN } from "./own.js";
+import { SnapshotBudget } from "./snapshot-budget.js";
 
 /** How many events go by between two looks at the clock. */
 const EVENTS_PER_LOOK = 64;
@@ -21,8 +22,11 @@ export class SessionLog {
   #writer = new Writer();
   /** Ends the hold on a session of a built-in checkpointer. */
   #release = null;
+  #snapshots;
 
-  constructor(checkpointer, sessionId) {
+  /** @param {number} [maxSnapshotBytes] of all that the session keeps of files; default no limit */
+  constructor(checkpointer, sessionId, maxSnapshotBytes) {
+    this.#snapshots = new SnapshotBudget(maxSnapshotBytes);
     this.#checkpointer = checkpointer;
     this.#sessionId = sessionId;
   }
@@ -40,10 +44,12 @@ export class SessionLog {
     const fold = new Fold();
     const repairs = [];
     let head = 0;
+    this.#snapshots.reset();
     const take = (stored) => {
       this.#check(stored, head);
       head += 1;
       fold.add(freezeDeep(stored.event));
+      this.#snapshots.count(stored.event);
     };
     const own = this.#checkpointer[OWN];
     if (own === undefined) {
@@ -77,6 +83,16 @@ export class SessionLog {
     if (problem !== null) throw new AgentError(`${where} ${problem}`, { code: "session_damaged" });
   }
 
+  /** @returns {string | null} that files are no longer kept, once */
+  takeSnapshotWarning() {
+    return this.#snapshots.takeWarning(this.#sessionId);
+  }
+
+  /** Resolves when nothing is written any more: an append that a run gave up may still be going on. */
+  async quiet() {
+    await this.#writer.abandon();
+  }
+
   /** The session is no longer in use here: it may be cleaned up. */
   release() {
     this.#release?.();
@@ -88,7 +104,8 @@ export class SessionLog {
    * @returns {Promise<void>} resolves when they are durable
    */
   append(events) {
-    return this.#writer.add(events, async (all) => {
+    const admitted = events.map((event) => this.#snapshots.admit(event));
+    return this.#writer.add(admitted, async (all) => {
       const expected = this.#head + all.length;
       // A list of its own: what a store does to it is not seen here.
       const head = await this.#checkpointer.append(this.#sessionId, [...all], this.#head);

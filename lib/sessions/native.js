@@ -4,26 +4,22 @@ import { resolve } from "node:path";
 
 import { ConfigError, errorFromData } from "../errors.js";
 import { isOverdue, yieldToEventLoop } from "../fairness.js";
-import { hold, release } from "../keep-alive.js";
+import { NativeOperations } from "../native-operations.js";
 import { native } from "../native.js";
-import { activate, deactivate, nextNumber, waker } from "../wakes.js";
 import { checkEvents, checkSequence } from "./memory.js";
 import { OWN } from "./own.js";
 import { checkSessionId } from "./session-id.js";
 
+const FUNCTIONS = { make: native.storeNew, start: native.storeStart, take: native.storeTake };
 const DEFAULT_BUSY_TIMEOUT_MS = 5_000;
 const MAX_BUSY_TIMEOUT_MS = 2_147_483_647;
 
 class NativeCheckpointer {
-  #handle;
-  #number = nextNumber();
-  #lastOperation = 0;
-  /** Operations that are going on: `{ resolve, reject }` by number. */
-  #going = new Map();
+  #operations;
   #closed = null;
 
   constructor(options) {
-    this.#handle = native.storeNew(JSON.stringify(options), this.#number, waker);
+    this.#operations = new NativeOperations(FUNCTIONS, options, asError);
   }
 
   async append(sessionId, events, expectedHead) {
@@ -31,7 +27,7 @@ class NativeCheckpointer {
     checkEvents(events);
     if (expectedHead !== undefined) checkSequence("append: expectedHead", expectedHead);
     const lines = events.map((event) => JSON.stringify(event)).join("\n");
-    return await this.#operate({ do: "append", session: sessionId, expectedHead }, lines).over;
+    return await this.#operations.start({ do: "append", session: sessionId, expectedHead }, lines).over;
   }
 
   async *read(sessionId, options) {
@@ -43,27 +39,27 @@ class NativeCheckpointer {
 
   async head(sessionId) {
     checkSessionId("head", sessionId);
-    return await this.#operate({ do: "head", session: sessionId }).over;
+    return await this.#operations.start({ do: "head", session: sessionId }).over;
   }
 
   async list() {
-    return await this.#operate({ do: "list" }).over;
+    return await this.#operations.start({ do: "list" }).over;
   }
 
   async delete(sessionId) {
     checkSessionId("delete", sessionId);
-    await this.#operate({ do: "delete", session: sessionId }).over;
+    await this.#operations.start({ do: "delete", session: sessionId }).over;
   }
 
   async truncate(sessionId, toSeq) {
     checkSessionId("truncate", sessionId);
     checkSequence("truncate: toSeq", toSeq);
-    await this.#operate({ do: "truncate", session: sessionId, toSeq }).over;
+    await this.#operations.start({ do: "truncate", session: sessionId, toSeq }).over;
   }
 
   /** Whatever is asked afterwards is refused. Idempotent. */
   async close() {
-    this.#closed ??= this.#operate({ do: "close" }).over;
+    this.#closed ??= this.#operations.start({ do: "close" }).over;
     await this.#closed;
   }
 
@@ -72,52 +68,28 @@ class NativeCheckpointer {
       batches: (sessionId, sinceSeq) => this.#batches(sessionId, sinceSeq),
       /** Marks the session as in use: a clean-up, also of another process, leaves it alone. */
       hold: async (sessionId) => {
-        const { number, over } = this.#operate({ do: "hold", session: sessionId });
+        const { number, over } = this.#operations.start({ do: "hold", session: sessionId });
         await over;
-        return () => native.storeRelease(this.#handle, number);
+        return () => native.storeRelease(this.#operations.handle, number);
       },
       cleanup: async ({ modifiedBeforeMs, maxBytes }) =>
-        await this.#operate({ do: "cleanup", modifiedBeforeMs, maxBytes }).over,
+        await this.#operations.start({ do: "cleanup", modifiedBeforeMs, maxBytes }).over,
     };
   }
 
   /** Yields `{ events, repairs }`. */
   async *#batches(sessionId, sinceSeq) {
-    const { number, over } = this.#operate({ do: "read", session: sessionId, sinceSeq });
+    const { number, over } = this.#operations.start({ do: "read", session: sessionId, sinceSeq });
     let going = true;
     try {
-      for (let batch = await over; batch !== null; batch = await this.#operate({ do: "next", reader: number }).over) {
+      for (let batch = await over; batch !== null; batch = await this.#operations.start({ do: "next", reader: number }).over) {
         yield batch;
         if (isOverdue()) await yieldToEventLoop();
       }
       going = false;
     } finally {
-      if (going) native.storeRelease(this.#handle, number);
+      if (going) native.storeRelease(this.#operations.handle, number);
     }
-  }
-
-  #operate(operation, events) {
-    this.#lastOperation += 1;
-    const number = this.#lastOperation;
-    const over = new Promise((settle, reject) => {
-      this.#going.set(number, { resolve: settle, reject });
-    });
-    if (this.#going.size === 1) activate(this.#number, this);
-    // Whoever asked waits for it.
-    hold();
-    native.storeStart(this.#handle, number, JSON.stringify(operation), events);
-    return { number, over };
-  }
-
-  poll() {
-    for (const { op, ok, error } of JSON.parse(native.storeTake(this.#handle))) {
-      const operation = this.#going.get(op);
-      this.#going.delete(op);
-      release();
-      if (error === undefined) operation.resolve(ok);
-      else operation.reject(asError(error));
-    }
-    if (this.#going.size === 0) deactivate(this.#number);
   }
 }
 

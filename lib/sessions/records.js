@@ -12,11 +12,21 @@ export function performLoad(family, run, { id, recover }) {
   });
 }
 
+/** Writes frozen events into the session's log; says so where files are no longer kept. */
+export async function storeEvents(run, events) {
+  const { log } = run.conversation;
+  await log.append(events);
+  const message = log.takeSnapshotWarning();
+  if (message !== null && !run.over) {
+    run.deliver({ type: "diagnostic", level: "warning", code: "snapshot_limit", message });
+  }
+}
+
 /** Writes events into the session's log. */
 export function performRecord(family, run, { id, events }) {
   const stored = events.map((event) => Object.freeze(asEvent(run, event)));
   ask(family, run, id, async () => {
-    await run.conversation.log.append(stored);
+    await storeEvents(run, stored);
     return "";
   });
 }

@@ -124,8 +124,9 @@ impl Shared {
                 let put = self.restoring(Restoration::put_back_next)?;
                 put.map(|()| "null".to_string()).map_err(|failure| refused(&failure))
             }
-            Operation::Undo => Ok(json!(self.restoring(Restoration::undo)?).to_string()),
-            Operation::Keep => Ok(json!(self.restoring(Restoration::keep)?).to_string()),
+            // Where nothing was begun, the folder need not even be there.
+            Operation::Undo => Ok(json!(lock(&self.restoration).as_mut().map(Restoration::undo).unwrap_or_default()).to_string()),
+            Operation::Keep => Ok(json!(lock(&self.restoration).as_mut().map(Restoration::keep).unwrap_or_default()).to_string()),
         }
     }
 
