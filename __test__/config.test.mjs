@@ -68,14 +68,22 @@ const ACCEPTED = {
   permissionMode: ["enforce", "dry-run"],
   onApproval: [{ request() {} }],
   permissionAudit: [false, true],
+  sandbox: [
+    { id: "own", wrap() {} },
+    { id: "own", wrap() {}, initialize() {}, dispose: undefined },
+  ],
+  bash: [
+    {},
+    { timeoutMs: 1, backgroundTimeoutMs: 5, maxOutputBytes: 1, memoryBytes: 1, env: { A: "b", C: undefined } },
+  ],
   fileTools: [{}, { symlinks: "inside" }, { symlinks: "deny", maxSnapshotBytes: 0 }, { symlinks: undefined }],
   checkpointer: [checkpointer, { ...checkpointer, truncate() {}, close: undefined }],
   redact: [(value) => value],
   sessions: [false, true],
   crashRecovery: ["safe", "off"],
-  cleanup: [false],
-  context: [false],
-  compactor: [false],
+  cleanup: [false, true, {}, { maxAgeDays: 3 }, { maxAgeDays: 0.5, maxBytes: 0 }],
+  context: [false, {}, { windowTokens: 1_000 }],
+  compactor: [false, { maybeCompact() {} }],
   tasks: [false],
   agents: [false],
   background: [false],
@@ -91,15 +99,10 @@ const UNAVAILABLE = {
   maxParallelSubagents: [1, 6],
   subagentPermission: [{ check() {} }],
   onAskUser: [{ request() {} }],
-  sandbox: [{}],
-  bash: [{}],
   maxSnapshotBytesPerSession: [1],
-  cleanup: [true, {}, { maxAgeDays: 3 }],
   tasks: [true],
   agents: [true],
   background: [true],
-  context: [{}, { windowTokens: 1_000 }],
-  compactor: [{ maybeCompact() {} }],
   taskListId: ["list"],
   skillsDir: ["skills"],
   agentsDir: ["agents"],
@@ -353,14 +356,14 @@ function hookFile(folder, make) {
 }
 
 const FORMS = {
-  "a file": (file) => writeFileSync(file, '{"version":1,"hooks":{}}'),
+  "a file that is no configuration": (file) => writeFileSync(file, '{"version":1,"hook":{}}'),
   "a dangling link": (file) => symlinkSync(join(base, "nowhere"), file),
   "a folder": (file) => mkdirSync(file),
 };
 for (const [form, make] of Object.entries(FORMS)) {
   test(`a hooks.json that is ${form} is refused, not ignored, in the home and in workdir`, async () => {
     const project = hookFile("work/.lite-agent", make);
-    const message = new RegExp(`^Invalid hooks configuration .*hooks\\.json.* not available yet.*hookFiles: false`);
+    const message = /^Invalid hooks configuration .*hooks\.json/;
     assert.throws(() => createLiteAgent({ model, workdir }), { name: "ConfigError", file: project.file, message });
     assert.throws(() => query({ model, cwd: workdir, prompt: "x" }), { name: "ConfigError", file: project.file });
     await accept({ hookFiles: false });
@@ -384,11 +387,12 @@ for (const [form, make] of Object.entries(FORMS)) {
   });
 }
 
-test("a home that is not there, or below a file, has no hooks.json", async () => {
+test("a home that is not there has no hooks.json; one that is a file is refused", async () => {
   const file = join(base, "no-home");
   writeFileSync(file, "");
   await accept({ home: join(base, "missing-home") });
-  await accept({ home: file });
+  assert.throws(() => createLiteAgent({ model, workdir, home: file }), { name: "ConfigError", message: /no-home/ });
+  await accept({ home: file, hookFiles: false, sessions: false });
 });
 
 const RUN_WRONG = {

@@ -1,8 +1,8 @@
-// Runs every JavaScript block of the README and of docs/hooks.md in a process of its own, so that they stay true. Knows
-// the package as its readers do: by its name.
+// Runs every JavaScript block of the README and of the documents in a process and a folder of its own, after the shell
+// block that prepares the folder, so that they stay true. Knows the package as its readers do: by its name.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,6 +15,9 @@ const expected = {
   "README.md": [
     [/^[0-9a-f-]{36} completed Hello!$/],
     [/^weather completed after \d+(\.\d+)? ms$/, /^Oslo: -4 °C, snow$/, /^Snow in Oslo\.$/],
+    [/^created 'tides\.md' with 20 bytes$/, /^1 tides\.md$/, /^exit code: 0$/, /^Error: blocked by policy$/],
+    [/^\{"event":"run:end",.*"status":"completed",.*\}$/],
+    [/^4 The harbour opens at six\.$/, /^0 The harbour opens at six\.$/, /^2 When does it open\?$/],
     [/^You said: good morning$/],
   ],
   "docs/hooks.md": [
@@ -37,13 +40,11 @@ const expected = {
 
 for (const [file, blocks] of Object.entries(expected)) {
   test(`every JavaScript block of ${file} runs and prints what it says`, async (t) => {
-    const home = await mkdtemp(join(tmpdir(), "lite-agent-readme-"));
-    t.after(() => rm(home, { recursive: true, force: true }));
     const sources = blocksOf(await readFile(join(root, file), "utf8"));
     assert.equal(sources.length, blocks.length, "a block was added or removed: say here what it prints");
     await Promise.all(
-      sources.map(async ({ code, line }, index) => {
-        const { status, stdout, stderr } = await runModule(code, home);
+      sources.map(async ({ code, line, preparation }, index) => {
+        const { status, stdout, stderr } = await runBlock(t, code, preparation);
         const where = `${file}:${line}`;
         assert.equal(status, 0, `${where} ended with ${status}\n${stderr}`);
         assert.equal(stderr, "", `${where} wrote to stderr`);
@@ -68,7 +69,8 @@ test("the README asks for the Rust that the crate asks for", async () => {
 });
 
 test("every relative link of the documents leads to a file", async () => {
-  for (const file of ["README.md", "docs/hooks.md", "docs/permissions.md", "bench/README.md"]) {
+  const documents = (await readdir(join(root, "docs"))).filter((name) => name.endsWith(".md"));
+  for (const file of ["README.md", "bench/README.md", ...documents.map((name) => `docs/${name}`)]) {
     const text = await readFile(join(root, file), "utf8");
     for (const [, target] of text.matchAll(/\]\((?!https?:)([^)#]+)\)/g)) {
       const address = new URL(target, new URL(`../${file}`, import.meta.url));
@@ -82,19 +84,37 @@ test("every relative link of the documents leads to a file", async () => {
   }
 });
 
+/** The JavaScript blocks. `preparation` is a shell block right before one that is not about npm. */
 function blocksOf(markdown) {
-  return [...markdown.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => ({
-    code: match[1],
-    line: markdown.slice(0, match.index).split("\n").length,
-  }));
+  const blocks = [];
+  let preparation = "";
+  for (const { 1: language, 2: code, index } of markdown.matchAll(/^```(js|sh)\n([\s\S]*?)^```$/gm)) {
+    if (language === "sh") {
+      preparation = code.startsWith("npm ") ? "" : code;
+      continue;
+    }
+    blocks.push({ code, preparation, line: markdown.slice(0, index).split("\n").length });
+    preparation = "";
+  }
+  return blocks;
 }
 
-function runModule(code, home) {
+/** Runs a block in a folder as a reader would have it: an own project, into which the package was installed. */
+async function runBlock(t, code, preparation) {
+  const folder = await mkdtemp(join(tmpdir(), "lite-agent-readme-"));
+  t.after(() => rm(folder, { recursive: true, force: true }));
+  const project = join(folder, "project");
+  await mkdir(join(project, "node_modules"), { recursive: true });
+  await symlink(root, join(project, "node_modules", "lite-agent"));
+  execFileSync("/bin/sh", ["-ec", preparation], { cwd: project });
+  return await runModule(code, { project, home: join(folder, "home") });
+}
+
+function runModule(code, { project, home }) {
   const { NODE_TEST_CONTEXT: _, NODE_OPTIONS: __, ...inherited } = process.env;
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, ["--unhandled-rejections=strict", "--input-type=module", "--eval", code], {
-      // Names resolve from here: the package finds itself.
-      cwd: root,
+      cwd: project,
       env: { ...inherited, LITE_AGENT_HOME: home, NO_COLOR: "1" },
       stdio: ["ignore", "pipe", "pipe"],
     });

@@ -2,10 +2,14 @@
 // read it. Decides nothing: the exit code is 0 whatever the times are.
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
+import { commandRows } from "./cases/commands.mjs";
 import { dispatchRows } from "./cases/dispatch.mjs";
+import { fileRows } from "./cases/files.mjs";
+import { hookCommandRows } from "./cases/hook-commands.mjs";
 import { lifetimeRows } from "./cases/lifetime.mjs";
 import { permissionRows } from "./cases/permissions.mjs";
 import { runRows } from "./cases/runs.mjs";
+import { sessionRows } from "./cases/sessions.mjs";
 import { streamingRows } from "./cases/streaming.mjs";
 import { meetsTarget, PACES } from "./measure.mjs";
 import { printHeading, printRow } from "./table.mjs";
@@ -30,6 +34,26 @@ const SECTIONS = {
     title: "Permission, a decision",
     explanation: "rules that do not match, asked from JS",
     rows: permissionRows,
+  },
+  files: {
+    title: "File tools, a call",
+    explanation: "plain: rg, fs.promises; for edit_file with a temporary file, fsync and rename · tuned: without them",
+    rows: fileRows,
+  },
+  commands: {
+    title: "The bash tool",
+    explanation: "plain: child_process.spawn of /bin/sh -c, which limits, kills and cleans up nothing",
+    rows: commandRows,
+  },
+  "hook-commands": {
+    title: "Hooks as commands",
+    explanation: "plain: child_process.spawn of /bin/sh -c, with the event on its input",
+    rows: hookCommandRows,
+  },
+  sessions: {
+    title: "Stored sessions, in files",
+    explanation: "plain: JSON lines and node:fs, appends synced to the disk · tuned: appends not synced",
+    rows: sessionRows,
   },
   lifetime: {
     title: "Agents that come and go",

@@ -30,19 +30,23 @@ export function oneTurnModel() {
 
 /** One turn of `count` calls, then "done"; again and again. Every call has `input`. */
 export function manyCallsModel(count, input) {
-  const calling = answer(
-    Array.from({ length: count }, (_, index) => ({ id: `call_${index}`, name: "nothing", input })),
-  );
+  return callingModel(Array.from({ length: count }, () => ({ name: "nothing", input })));
+}
+
+/** One turn of these calls, then "done"; again and again, in however many sessions. */
+export function callingModel(calls) {
+  const calling = answer(calls.map((call, index) => ({ id: `call_${index}`, ...call })));
   const done = answer([]);
-  let asked = 0;
   return {
-    id: "many-calls",
-    async *stream() {
-      asked += 1;
-      yield asked % 2 === 1 ? calling : done;
+    id: "calling",
+    async *stream({ messages }) {
+      // A turn's results are one message; what came before a prompt is another run's.
+      yield hasResults(messages.at(-1)) ? done : calling;
     },
   };
 }
+
+const hasResults = ({ content }) => Array.isArray(content) && content[0]?.type === "tool_result";
 
 /** `count` turns of one call, then "done". `marks` holds when each turn's request came, in milliseconds. */
 export function manyTurnsModel(count) {

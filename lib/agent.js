@@ -2,7 +2,7 @@
 // the rest to the family. Nothing of how a run goes is decided here.
 import { randomUUID } from "node:crypto";
 
-import { checkConfig, checkRestoreOptions, checkRunOptions } from "./config.js";
+import { checkCompactOptions, checkConfig, checkRestoreOptions, checkRunOptions } from "./config.js";
 import { callbackFrame, inFrame, refuseReentrancy } from "./context.js";
 import { Conversation } from "./conversation.js";
 import { ClosedError, ConfigError } from "./errors.js";
@@ -19,6 +19,7 @@ import { HostSandbox } from "./sandbox.js";
 import { listCheckpoints } from "./sessions/checkpoints.js";
 import { SessionLog } from "./sessions/log.js";
 import { fileCheckpointer } from "./sessions/native.js";
+import { OWN } from "./sessions/own.js";
 import { resolveProjectPaths } from "./sessions/project-paths.js";
 import { checkRestore, restore } from "./sessions/restore.js";
 import { checkSessionId } from "./sessions/session-id.js";
@@ -27,6 +28,7 @@ import { prepareTools } from "./tools.js";
 import { WorkingFolder } from "./working-folder.js";
 
 const HOOK_NAMES = ["run:start", "run:end", "tool:start", "tool:end", "compact:start", "compact:end"];
+const MS_PER_DAY = 86_400_000;
 const DEFAULT_COMMAND_TIMEOUT_MS = 120_000;
 const DEFAULT_MAX_OUTPUT_BYTES = 50_000_000;
 const DEFAULT_HOOK_TIMEOUT_MS = 10_000;
@@ -57,11 +59,14 @@ class LiteAgent {
     if (this.#checkpointer === null && checked.sessions) {
       this.#checkpointer = fileCheckpointer({ dir: resolveProjectPaths(checked).sessionsDir });
       this.#ownsCheckpointer = true;
+      this.#cleanUp(checked.cleanup);
     }
     const prepared = prepareTools(checked.tools);
     const tools = prepared.filter(({ name }) => isSelected(name, checked));
     const own = new Set(prepared.map(({ name }) => name));
-    const builtin = BUILTIN_TOOLS.filter(({ name }) => !own.has(name) && isSelected(name, checked));
+    const builtin = BUILTIN_TOOLS.filter(
+      ({ name }) => !own.has(name) && isSelected(name, checked) && (name !== "context" || this.#checkpointer !== null),
+    );
     const middleware = sortMiddleware(checked.use);
     const policy = checked.permission === undefined ? undefined : nativePolicy(checked.permission);
     const options = familyOptions(checked, { tools, builtin, middleware, policy, stores: this.#checkpointer !== null });
@@ -73,6 +78,9 @@ class LiteAgent {
       permission: checked.permission,
       onApproval: checked.onApproval,
       redact: checked.redact,
+      automatic: checked.compacts,
+      contextWindow: checked.windowTokens,
+      compactor: checked.compactor,
       sandbox: checked.sandbox === undefined ? undefined : new HostSandbox(checked.sandbox, checked.workdir),
       forgetSession: (sessionId) => this.#forget(sessionId),
       runOver: (run) => this.#forgetBlank(run),
@@ -143,9 +151,8 @@ class LiteAgent {
     await this.#held(this.#family.awaitIdle(sessionId));
   }
 
-  async *compact() {
-    refuseReentrancy(this.#family, "compact", this.#sessionId);
-    notAvailable("compact()");
+  compact(instructions, options) {
+    return new RunIterator((iterator) => this.#beginCompaction(instructions, options, iterator));
   }
 
   resume(sessionId) {
@@ -234,6 +241,14 @@ class LiteAgent {
     for (const { status, reason } of [sandbox, checkpointer]) if (status === "rejected") throw reason;
   }
 
+  /** Off this thread; nobody waits for it, and what fails is tried again by the next agent. */
+  #cleanUp(cleanup) {
+    if (cleanup === undefined) return;
+    const { maxAgeDays, maxBytes } = cleanup;
+    const modifiedBeforeMs = maxAgeDays === undefined ? undefined : Math.floor(Date.now() - maxAgeDays * MS_PER_DAY);
+    this.#checkpointer[OWN].cleanup({ modifiedBeforeMs, maxBytes }).catch(() => {});
+  }
+
   #forget(sessionId) {
     this.#sessions.get(sessionId)?.log?.release();
     this.#sessions.delete(sessionId);
@@ -243,6 +258,30 @@ class LiteAgent {
     isAgent = (value) => typeof value === "object" && value !== null && #family in value;
     runThen = (agent, input, options, finalise) =>
       new RunIterator((iterator) => agent.#begin("query", input, options, iterator), finalise);
+  }
+
+  /** A compaction takes its place in the session like a run. */
+  #beginCompaction(instructions, options, iterator) {
+    const sessionId = this.#sessionId;
+    refuseReentrancy(this.#family, "compact", sessionId);
+    if (this.#closing !== null) throw closed();
+    if (instructions !== undefined && typeof instructions !== "string") {
+      throw new TypeError(`compact: instructions must be a string, got ${kindOf(instructions)}`);
+    }
+    const { signal } = checkCompactOptions(options);
+    const run = new Run(this.#family, {
+      runId: randomUUID(),
+      sessionId,
+      conversation: this.#conversation(sessionId),
+      input: [],
+      messages: [],
+      steer: undefined,
+      signal,
+      source: "manual",
+    });
+    run.sink = iterator;
+    run.start({ stream: true, steer: false, compact: { instructions } });
+    return run;
   }
 
   /** Checks a run's input, makes the run and starts it. */
@@ -350,6 +389,7 @@ function familyOptions(checked, { tools, builtin, middleware, policy, stores }) 
       sandboxed: checked.sandbox !== undefined,
     },
     hookFilesHome: checked.hookFiles ? checked.home : undefined,
+    compaction: { automatic: checked.compacts, host: checked.compactor !== undefined },
     stores,
     recovers: checked.crashRecovery === "safe",
     audits: checked.permissionAudit,

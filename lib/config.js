@@ -17,6 +17,9 @@ const MAX_TIMEOUT_MS = 2_147_483_647;
 /** Counts cross to the core as 32-bit numbers. */
 const MAX_COUNT = 4_294_967_295;
 const INHERITED_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TERM"];
+const DEFAULT_MAX_AGE_DAYS = 30;
+/** Longer than there are computers. */
+const MAX_AGE_DAYS = 36_500;
 const SESSION_ID = /^[A-Za-z0-9_-]{1,128}$/;
 const MIDDLEWARE_FUNCTIONS = ["beforeAgent", "afterAgent", "beforeModel", "wrapModelCall", "wrapToolCall"];
 
@@ -54,7 +57,6 @@ const only = (available, rule) => (name, value) => {
   rule(name, value);
   throw notAvailable(`${name}: ${shown(value)}`);
 };
-const off = (name, value) => (value === false ? value : later(name));
 /** On by default once it is there. Until then the default is as if off, and whoever asks for it is told. */
 const notYetOn = only([false], flag);
 
@@ -122,6 +124,19 @@ function members(name, value, rules) {
     if (member !== undefined) given[key] = rules[key](`${name}.${key}`, member);
   }
   return given;
+}
+
+function context(name, value) {
+  if (value === false) return value;
+  return members(name, value, { windowTokens: integer(1, Number.MAX_SAFE_INTEGER) });
+}
+
+function cleanup(name, value) {
+  if (typeof value === "boolean") return value;
+  return members(name, value, {
+    maxAgeDays: numberBetween(0, MAX_AGE_DAYS),
+    maxBytes: integer(0, Number.MAX_SAFE_INTEGER),
+  });
 }
 
 function checkpointer(name, value) {
@@ -271,9 +286,9 @@ const SHARED_RULES = Object.assign(Object.create(null), {
   checkpointer,
   crashRecovery: oneOf(["off", "safe"]),
   maxSnapshotBytesPerSession: integer(0, Number.MAX_SAFE_INTEGER),
-  cleanup: off,
-  context: off,
-  compactor: off,
+  cleanup,
+  context,
+  compactor: (name, value) => (value === false ? value : having("maybeCompact")(name, value)),
   tasks: notYetOn,
   taskListId: later,
   skillsDir: later,
@@ -294,6 +309,7 @@ const QUERY_RULES = Object.assign(Object.create(null), SHARED_RULES, {
   sessionId,
   steer,
 });
+const COMPACT_RULES = Object.assign(Object.create(null), { signal });
 const RUN_RULES = Object.assign(Object.create(null), {
   signal,
   sessionId,
@@ -356,6 +372,10 @@ export function checkConfig(config, { query }) {
     onApproval: given.onApproval,
     redact: given.redact,
     fileTools: given.fileTools ?? NO_OPTIONS,
+    compacts: given.context !== false && given.compactor !== false,
+    windowTokens: given.context === false ? undefined : given.context?.windowTokens,
+    compactor: given.compactor === false ? undefined : given.compactor,
+    cleanup: cleanupOf(given.cleanup ?? true),
     sessions: given.sessions ?? true,
     checkpointer: given.checkpointer,
     maxSnapshotBytesPerSession: given.maxSnapshotBytesPerSession,
@@ -398,6 +418,15 @@ export function checkRestoreOptions(options) {
   return { conversation, files, signal };
 }
 
+/** The options of compact(). @throws as checkRunOptions does */
+export function checkCompactOptions(options) {
+  if (options === undefined) return NO_OPTIONS;
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
+    throw new TypeError(`compact: the options must be an object, got ${kindOf(options)}`);
+  }
+  return apply(COMPACT_RULES, options);
+}
+
 /** @returns {Record<string, any>} what was given, each as its rule has it */
 function apply(rules, options) {
   /** @type {Record<string, any>} */
@@ -409,6 +438,13 @@ function apply(rules, options) {
     if (value !== undefined) given[name] = rule(name, value);
   }
   return given;
+}
+
+/** What a clean-up of stored sessions takes away: `{ maxAgeDays, maxBytes }`, or nothing. */
+function cleanupOf(value) {
+  if (value === false) return undefined;
+  if (value === true) return { maxAgeDays: DEFAULT_MAX_AGE_DAYS };
+  return value.maxAgeDays === undefined && value.maxBytes === undefined ? { maxAgeDays: DEFAULT_MAX_AGE_DAYS } : value;
 }
 
 function unknownOption(name, rules) {

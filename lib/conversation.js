@@ -2,6 +2,12 @@
 // assistant alternate. Append-only, of frozen messages; how a message joins the line-up is the core's decision, but for
 // a conversation that is read from a log.
 
+import { isOverdue, yieldToEventLoop } from "./fairness.js";
+import { messageTokens } from "./tokens.js";
+
+/** How many messages go by between two looks at the clock. */
+const MESSAGES_PER_LOOK = 64;
+
 export class Conversation {
   /** As stored, oldest first. */
   messages = [];
@@ -11,6 +17,29 @@ export class Conversation {
   /** @param {import("./sessions/log.js").SessionLog | null} log where it is stored, if it is */
   constructor(log) {
     this.log = log;
+  }
+
+  /** What the model last said that a request came to, and how many messages there were then. */
+  used = null;
+  /** The model's usage of its last answer. */
+  usage = { inputTokens: 0, outputTokens: 0 };
+  #estimate = { tokens: 0, messages: 0 };
+
+  /** An estimate of the messages' tokens; what was counted once is not counted again. */
+  tokens() {
+    const estimate = this.#estimate;
+    for (; estimate.messages < this.messages.length; estimate.messages += 1) {
+      estimate.tokens += messageTokens(this.messages[estimate.messages]);
+    }
+    return estimate.tokens;
+  }
+
+  /** The model answered, and used so much for what there was. */
+  noteUsage({ inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, cacheCreationTokens = 0 }) {
+    this.usage = { inputTokens, outputTokens };
+    const tokens = inputTokens + outputTokens + cacheReadTokens + cacheCreationTokens;
+    // A provider that does not count says nothing.
+    this.used = inputTokens > 0 ? { tokens, messages: this.messages.length } : null;
   }
 
   append(message, place, leaveOut) {
@@ -34,20 +63,39 @@ export class Conversation {
    * @returns {boolean | null} whether the last message of the line-up is the assistant's; null where it is empty
    */
   restore(messages) {
-    this.messages = [];
-    this.view = [];
+    this.#empty();
+    let lastIsAssistant = null;
+    for (const message of messages) lastIsAssistant = this.#restoreOne(message, lastIsAssistant);
+    return lastIsAssistant;
+  }
+
+  /** As restore(), but the event loop gets its turn. */
+  async restoreSlowly(messages) {
+    this.#empty();
     let lastIsAssistant = null;
     for (const message of messages) {
-      const empty = emptyBlocks(message);
-      if (empty.length === (typeof message.content === "string" ? 1 : message.content.length)) {
-        this.append(message, "skip");
-        continue;
-      }
-      const isAssistant = message.role === "assistant";
-      this.append(message, isAssistant === lastIsAssistant ? "join" : "push", empty.length > 0 ? empty : undefined);
-      lastIsAssistant = isAssistant;
+      lastIsAssistant = this.#restoreOne(message, lastIsAssistant);
+      if (this.messages.length % MESSAGES_PER_LOOK === 0 && isOverdue()) await yieldToEventLoop();
     }
     return lastIsAssistant;
+  }
+
+  #empty() {
+    this.messages = [];
+    this.view = [];
+    this.used = null;
+    this.#estimate = { tokens: 0, messages: 0 };
+  }
+
+  #restoreOne(message, lastIsAssistant) {
+    const empty = emptyBlocks(message);
+    if (empty.length === (typeof message.content === "string" ? 1 : message.content.length)) {
+      this.append(message, "skip");
+      return lastIsAssistant;
+    }
+    const isAssistant = message.role === "assistant";
+    this.append(message, isAssistant === lastIsAssistant ? "join" : "push", empty.length > 0 ? empty : undefined);
+    return isAssistant;
   }
 }
 

@@ -1,6 +1,15 @@
 // Performs what the core asks for: one `case` for each effect of the protocol (src/host/effect.rs; a test checks that
 // the two agree). Each is performed in the async scope of its run. Calls into host code go through the modules named
 // here, which answer the core by the effect's id.
+import {
+  performAskCompactor,
+  performCompact,
+  performHostTool,
+  performIsOverflow,
+  performMeasure,
+  performOutline,
+  performSummarise,
+} from "./compaction.js";
 import { timeoutReason } from "./context.js";
 import { performHook, performHookEvent } from "./hooks.js";
 import { performMiddleware, performWrapTool, settleWrapNext } from "./middleware.js";
@@ -68,6 +77,27 @@ export function perform(family, run, effect) {
       break;
     case "wrap_command":
       performWrap(family, run, effect);
+      break;
+    case "measure":
+      performMeasure(family, run, effect);
+      break;
+    case "outline":
+      performOutline(family, run, effect);
+      break;
+    case "summarise":
+      performSummarise(family, run, effect);
+      break;
+    case "compact":
+      performCompact(family, run, effect);
+      break;
+    case "ask_compactor":
+      performAskCompactor(family, run, effect);
+      break;
+    case "is_overflow":
+      performIsOverflow(family, run, effect);
+      break;
+    case "host_tool":
+      performHostTool(family, run, effect);
       break;
     case "load":
       performLoad(family, run, effect);

@@ -42,6 +42,13 @@ function hookEvent(run, make) {
     event.result = Object.freeze({ text: run.text, usage: Object.freeze(usage), stopReason });
   }
   if (make.error !== undefined) event.error = Object.freeze(make.error);
+  if (make.compaction !== undefined) {
+    const { number, kind, before, after, instructions } = make.compaction;
+    event.compactionId = `${run.runId}-${number}`;
+    Object.assign(event, { kind, before });
+    if (after !== undefined) event.after = after;
+    if (instructions !== undefined) event.instructions = instructions;
+  }
   if (make.durationMs !== undefined) event.durationMs = make.durationMs;
   return Object.freeze(event);
 }

@@ -147,6 +147,7 @@ function takeMessage(run, id, { message, usage, stopReason }) {
     const refused = [];
     const kept = copyMessage(message, refused);
     run.values.set(id, kept);
+    if (typeof usage === "object" && usage !== null) run.usages.set(id, usage);
     return JSON.stringify({ message: kept, usage, stopReason, refused });
   } catch (error) {
     throw new MalformedStream(`the model's message_done chunk cannot be copied: ${describe(error)}`);

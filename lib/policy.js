@@ -234,10 +234,8 @@ function refuseNoJson(place, options) {
     if (depth > MAX_OPTION_DEPTH) refuse(`is nested too deeply: over ${MAX_OPTION_DEPTH} levels, or a cycle`);
     if (seen > MAX_OPTION_VALUES) throw new ConfigError(`${place}: the options hold too many values`);
     if (!Array.isArray(value)) {
-      const hidden = Object.getOwnPropertyNames(value).find(
-        (key) => !Object.prototype.propertyIsEnumerable.call(value, key),
-      );
-      if (hidden !== undefined) refuse(`has a property that is not enumerable: ${shortened(hidden)}`);
+      const hidden = hiddenName(value);
+      if (hidden !== undefined) refuse(hiddenProblem(hidden));
     }
     for (const key of Object.keys(value)) {
       if (!key.isWellFormed()) refuse("has a name that holds half of a surrogate pair");
@@ -260,7 +258,20 @@ function shortened(text) {
 /** An object of a class would lose what it inherits, and a policy that loses a rule allows. */
 function wantPlain(what, value) {
   const isPlain = isObject(value) && !Array.isArray(value) && hasPlainPrototype(value);
-  if (!isPlain) throw new ConfigError(`${what} must be a plain object, got ${kindOf(value)}`);
+  if (!isPlain) {
+    throw new ConfigError(`${what} must be ${isObject(value) ? "a plain object" : "an object"}, got ${kindOf(value)}`);
+  }
+  const hidden = hiddenName(value);
+  if (hidden !== undefined) throw new ConfigError(`${what} ${hiddenProblem(hidden)}`);
+}
+
+/** The name of a property that a copy would lose. */
+function hiddenName(object) {
+  return Object.getOwnPropertyNames(object).find((key) => !Object.prototype.propertyIsEnumerable.call(object, key));
+}
+
+function hiddenProblem(name) {
+  return `must have enumerable properties alone, and ${shortened(name)} is none`;
 }
 
 function wantCall(call) {

@@ -7,6 +7,7 @@ import { AbortError, AgentError, errorFromData } from "./errors.js";
 import { copyFrozen } from "./frozen.js";
 import { notifyAll } from "./listeners.js";
 import { native } from "./native.js";
+import { rememberPlace, shortened } from "./sessions/archive.js";
 import { defaultRedactor } from "./redact.js";
 import { onAbort } from "./signals.js";
 import { describeThrown } from "./thrown.js";
@@ -28,7 +29,7 @@ export class Run {
     this.key = family.nextRunKey();
     this.runId = start.runId;
     this.sessionId = start.sessionId;
-    this.source = "user";
+    this.source = start.source ?? "user";
     this.conversation = start.conversation;
     /** As hooks see it: the string, or the frozen messages. */
     this.input = start.input;
@@ -36,6 +37,10 @@ export class Run {
     this.steer = start.steer;
     this.scope = new AsyncResource("LiteAgentRun");
     this.values = new Map();
+    /** What the model used, by the key of its answer. */
+    this.usages = new Map();
+    /** Where in the session's log results stand, by key. */
+    this.resultPlaces = new Map();
     this.thrown = new Map();
     this.hookEvents = new Map();
     this.wraps = new Map();
@@ -128,12 +133,27 @@ export class Run {
     this.values.set(key, Object.freeze(isError ? { id, name, content: shown, isError } : { id, name, content: shown }));
   }
 
+  /** The log holds the result; what is too long goes on without its middle. */
+  resultStored(key, seq) {
+    const { id, name, content, isError } = this.values.get(key);
+    const short = shortened(this.values.get(key), seq);
+    this.values.set(
+      key,
+      short.content === content
+        ? this.values.get(key)
+        : Object.freeze(isError ? { id, name, content: short.content, isError } : { id, name, content: short.content }),
+    );
+    this.resultPlaces.set(key, seq);
+  }
+
   append({ from, index, place, leaveOut }) {
     const kept = from === undefined ? this.messages : this.values.get(from);
     const message = index === undefined ? kept : kept[index];
     // A message that stands alone is the model's answer.
     if (index === undefined) this.text = textOf(message);
+    const usage = from === undefined ? undefined : this.usages.get(from);
     this.conversation.append(message, place, leaveOut);
+    if (usage !== undefined) this.conversation.noteUsage(usage);
   }
 
   appendResults({ keys, place }) {
@@ -141,6 +161,8 @@ export class Run {
       const { id, content: output, isError } = this.values.get(key);
       const block = { type: "tool_result", id, content: output };
       if (isError) block.isError = true;
+      const seq = this.resultPlaces.get(key);
+      if (seq !== undefined) rememberPlace(block, seq);
       return Object.freeze(block);
     });
     this.conversation.append(Object.freeze({ role: "user", content: Object.freeze(content) }), place, undefined);
@@ -148,6 +170,8 @@ export class Run {
 
   forgetValues() {
     this.values.clear();
+    this.usages.clear();
+    this.resultPlaces.clear();
     this.checked.clear();
     this.thrown.clear();
   }
@@ -266,10 +290,18 @@ export class Run {
 
   // --- settlement ---
 
-  finish({ result, error }) {
+  finish({ result, error, compaction }) {
     this.#end();
     if (error !== undefined) {
       this.#reject(this.#thrownBy(error));
+      return;
+    }
+    if (compaction !== undefined) {
+      this.#resolve(compaction);
+      return;
+    }
+    if (this.source === "manual") {
+      this.#reject(this.abortReason());
       return;
     }
     const { usage, stopReason } = result;

@@ -7,7 +7,7 @@ import { run } from "./process.mjs";
 export async function runRustTests(tally) {
   let results = 0;
   const failures = tally.failures;
-  const code = await run("cargo", ["test", "--workspace", "--no-default-features", "--no-fail-fast", ...lockWords()], {
+  const code = await run("cargo", ["test", "--workspace", "--no-default-features", "--features", "lite-agent/sqlite", "--no-fail-fast", ...lockWords()], {
     // Colours would stand between the words that are looked for.
     env: { CARGO_TERM_COLOR: "never" },
     onLine(line) {

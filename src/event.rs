@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::types::{CallId, Decision, HookName, StopReason, Usage};
+use crate::types::{CallId, CompactionKind, Decision, HookName, StopReason, Usage};
 
 /// How serious a diagnostic is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -122,6 +122,16 @@ pub enum ErrorReference {
     Core { code: &'static str, message: String },
 }
 
+/// How far a compaction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactionPhase {
+    Start,
+    Done,
+    Error,
+    Cancelled,
+}
+
 /// One event of a run.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
@@ -158,6 +168,14 @@ pub enum Event<'a> {
     ToolCallStart {
         call: CallId,
         turn: u32,
+    },
+    Compaction {
+        kind: CompactionKind,
+        before: f64,
+        after: f64,
+        phase: CompactionPhase,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        message: Option<&'a str>,
     },
     /// A call of which the session had no result got a failed one.
     ToolRecovered {

@@ -4,6 +4,7 @@
 //! ARCHITECTURE.md for the code map and for who may import whom (`tests/architecture.rs` checks it).
 
 pub mod agent;
+pub mod context;
 pub mod error;
 pub mod event;
 pub mod glob;

@@ -17,7 +17,7 @@ use lite_agent::permission::shell::ShellCommand;
 use lite_agent::permission::{Decision, ShellPattern};
 
 /// Pieces that are strung together at random.
-const PIECES: [&str; 132] = [
+const PIECES: &[&str] = &[
     "rm x",
     "rm x",
     "rm",
@@ -154,7 +154,7 @@ const PIECES: [&str; 132] = [
 ];
 
 /// Whole commands, with a value and an expansion put in: `{v}` and `{e}`.
-const FRAMES: [&str; 22] = [
+const FRAMES: &[&str] = &[
     "for x in {v}; do git {e}; done",
     "for x in {v}; do git <<< {e}; done",
     "for x in {v}; do git <<E\n{e}\nE\ndone",
@@ -178,7 +178,7 @@ const FRAMES: [&str; 22] = [
     "eval {v}; git {e}",
     "{v}; git {e}",
 ];
-const VALUES: [&str; 16] = [
+const VALUES: &[&str] = &[
     "'b[$(rm y)]'",
     "'$(rm y)'",
     "'rm y'",
@@ -196,7 +196,7 @@ const VALUES: [&str; 16] = [
     "PATH",
     "b[\\$\\(rm\\ y\\)]",
 ];
-const EXPANSIONS: [&str; 36] = [
+const EXPANSIONS: &[&str] = &[
     "${!x}",
     "${z[x]}",
     "${z[$x]}",
@@ -236,7 +236,7 @@ const EXPANSIONS: [&str; 36] = [
 ];
 
 /// Programs that only run what they are given, so that the rules' notion of them is held against the real ones.
-const WRAPPERS: [&str; 10] = ["env", "xargs", "timeout", "nice", "nohup", "setsid", "stdbuf", "flock", "bash", "sh"];
+const WRAPPERS: &[&str] = &["env", "xargs", "timeout", "nice", "nohup", "setsid", "stdbuf", "flock", "bash", "sh"];
 
 /// The same commands in each run.
 struct Random(u64);
@@ -255,10 +255,10 @@ impl Random {
 
     fn command(&mut self) -> String {
         if self.below(3) == 0 {
-            let (value, expansion) = (self.one(&VALUES), self.one(&EXPANSIONS));
-            return self.one(&FRAMES).replace("{v}", value).replace("{e}", expansion);
+            let (value, expansion) = (self.one(VALUES), self.one(EXPANSIONS));
+            return self.one(FRAMES).replace("{v}", value).replace("{e}", expansion);
         }
-        (0..2 + self.below(10)).map(|_| self.one(&PIECES)).collect()
+        (0..2 + self.below(10)).map(|_| self.one(PIECES)).collect()
     }
 }
 

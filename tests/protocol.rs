@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use lite_agent::event::{ErrorReference, Event};
-use lite_agent::host::{AbortReason, Effect, HookSubject, MadeCall, MiddlewarePoint, Placement, RunSummary, SteerKind};
+use lite_agent::host::{
+    AbortReason, CompactionChange, Effect, HookSubject, MadeCall, MiddlewarePoint, Placement, RunSummary, SteerKind,
+};
 use lite_agent::types::{CallId, HandlerId, HookName, OperationKey, RunKey, RunStopReason, Usage};
 
 fn summary() -> RunSummary {
@@ -21,6 +23,13 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
         Effect::WrapTool { id, run, call },
         Effect::WrapNext { run, wrap: id, index: 1, result: call },
         Effect::AskedCall { run, key: id, call, path: "a" },
+        Effect::Measure { id, run },
+        Effect::Outline { id, run },
+        Effect::Summarise { id, run, to: 1, except: None, instructions: None, max_tokens: 1 },
+        Effect::Compact { id, run, change: CompactionChange::Cut { to: 1, except: None, summary: None, before: 1.0 } },
+        Effect::AskCompactor { id, run, instructions: None },
+        Effect::IsOverflow { id, run, call },
+        Effect::HostTool { id, run, call, name: "context" },
         Effect::Load { id, run, recover: true },
         Effect::Record { id, run, events: &[] },
         Effect::ForgetSession { session: "a" },
@@ -45,7 +54,7 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
         Effect::AppendResults { run, keys: &[], place: Placement::Push },
         Effect::Event { run, event: Event::TurnStart { turn: 1 } },
         Effect::TurnOver { run },
-        Effect::Done { run, result: summary(), error: Some(ErrorReference::Host { key: id }) },
+        Effect::Done { run, result: summary(), error: Some(ErrorReference::Host { key: id }), compaction: None },
         Effect::Operation { operation: OperationKey(1) },
     ];
     for effect in &all {
@@ -56,6 +65,13 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
             | Effect::WrapTool { .. }
             | Effect::WrapNext { .. }
             | Effect::AskedCall { .. }
+            | Effect::Measure { .. }
+            | Effect::Outline { .. }
+            | Effect::Summarise { .. }
+            | Effect::Compact { .. }
+            | Effect::AskCompactor { .. }
+            | Effect::IsOverflow { .. }
+            | Effect::HostTool { .. }
             | Effect::Load { .. }
             | Effect::Record { .. }
             | Effect::ForgetSession { .. }

@@ -24,11 +24,6 @@ const OPTIONS = {
   outputSchema: { type: "object" },
   subagentPermission: { check: () => "allow" },
   onAskUser: { request: async () => ({}) },
-  sandbox: { id: "s", wrap: (command) => command },
-  bash: { timeoutMs: 5 },
-  cleanup: true,
-  context: { windowTokens: 1_000 },
-  compactor: { maybeCompact: async (messages) => ({ messages }) },
   tasks: true,
   taskListId: "list",
   skillsDir: "skills",
@@ -71,8 +66,6 @@ test("a value that turns a feature off is accepted", async (t) => {
 });
 
 const METHODS = {
-  compact: (agent) => agent.compact().next(),
-  "compact with instructions": (agent) => agent.compact("be short").next(),
   restore: (agent) => agent.restore(agent.sessionId, 0),
   "mcp.register": (agent) => agent.mcp.register("one", { command: "true" }),
   "mcp.unregister": (agent) => agent.mcp.unregister("one"),
@@ -139,27 +132,6 @@ for (const [name, given] of Object.entries({
     await assert.rejects(async () => lite[name](...given), unavailable(name));
   });
 }
-
-test("a hooks.json that is found is a ConfigError that names the file, not ignored", async (t) => {
-  for (const place of ["workdir", "home"]) {
-    const folders = await temporaryFolder(t);
-    const folder = place === "home" ? folders.home : join(folders.workdir, ".lite-agent");
-    mkdirSync(folder, { recursive: true });
-    const file = join(folder, "hooks.json");
-    writeFileSync(file, JSON.stringify({ version: 1, hooks: {} }));
-    const config = { workdir: folders.workdir, home: folders.home, model: provider };
-    assert.throws(
-      () => createLiteAgent(config),
-      (error) => error instanceof ConfigError && error.message.includes("hooks.json"),
-    );
-    const agent = createLiteAgent({ ...config, hookFiles: false });
-    await agent.close();
-    await assert.rejects(
-      async () => lite.query({ prompt: "hi", model: provider, cwd: folders.workdir, home: folders.home }).next(),
-      ConfigError,
-    );
-  }
-});
 
 test("LITE_AGENT_HOME is the home where none is given", async (t) => {
   const { workdir, home } = await temporaryFolder(t);

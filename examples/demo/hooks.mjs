@@ -1,7 +1,5 @@
-// The demo's function hooks. Each is awaited before the run goes on; none can change what the run does, and one that
-// fails or is late becomes a diagnostic.
+// The demo's function hooks. Each is awaited before the run goes on, and none can change what the run does.
 import { appendFile } from "node:fs/promises";
-import { setTimeout as pause } from "node:timers/promises";
 
 /**
  * Counts and times what handlers do, so that the demo can show it. A handler does not need this: it is registered as it
@@ -68,14 +66,4 @@ export function timeTools(byTool) {
     if (status !== "completed") timed.failed += 1;
     byTool.set(call.name, timed);
   };
-}
-
-/** Fails at every file that is written. */
-export function updateSearchIndex({ call }) {
-  if (call.name === "write") throw new Error(`no search index to put ${call.input.path} into`);
-}
-
-/** Would take ten seconds; stops when its deadline aborts its signal. */
-export async function backUp(_event, { signal }) {
-  await pause(10_000, undefined, { signal });
 }

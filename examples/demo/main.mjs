@@ -1,114 +1,138 @@
-// npm run demo: a scripted model works on a small real folder through custom tools, while function hooks time the tools
-// and keep an audit. One hook fails and one overruns its deadline: neither changes what the runs do.
+// npm run demo: a scripted model works on a small real folder with the built-in tools, under a policy, with hooks as
+// functions and as commands. Then a second agent takes up the stored conversation.
 //
-//   npm run demo                  the project is made in a new temporary folder
-//   npm run demo -- ./somewhere   or in a folder of yours, which must be empty
-import { mkdir, mkdtemp, readFile } from "node:fs/promises";
+//   npm run demo                  in a new temporary folder, which is removed at the end
+//   npm run demo -- ./somewhere   in a folder of yours, which must be empty and stays
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { createLiteAgent } from "lite-agent";
-import { backUp, HookCount, keepAudit, timeTools, updateSearchIndex } from "./hooks.mjs";
+import { HookCount, keepAudit, timeTools } from "./hooks.mjs";
 import { scriptedModel } from "./model.mjs";
+import { onApproval, permission } from "./permissions.mjs";
 import { checkProject, createProject, readProject } from "./project.mjs";
 import { showSummary } from "./summary.mjs";
-import { fileTools } from "./tools.mjs";
+import { Tally } from "./tally.mjs";
 import { View } from "./view.mjs";
 
-const BACKUP_DEADLINE_MS = 60;
+const HOOK_NAMES = ["run:start", "run:end", "tool:start", "tool:end"];
 
 async function main() {
+  const given = process.argv[2];
+  const folder = given ? resolve(given) : await mkdtemp(join(tmpdir(), "lite-agent-demo-"));
   const view = new View(process.stdout);
-  const folder = process.argv[2] ? resolve(process.argv[2]) : await mkdtemp(join(tmpdir(), "lite-agent-demo-"));
+  try {
+    await demonstrate(view, folder);
+  } finally {
+    if (!given) await rm(folder, { recursive: true, force: true });
+  }
+  view.line();
+  view.line(given ? `  Look around: ${folder}` : "  The folder is gone again. To keep it: npm run demo -- ./somewhere");
+}
+
+async function demonstrate(view, folder) {
   const workdir = join(folder, "project");
+  const home = join(folder, "home");
   const auditFile = join(folder, "audit.jsonl");
-  await mkdir(folder, { recursive: true });
-  await createProject(workdir);
+  await createProject(folder, { workdir, home });
   const before = { files: await readProject(workdir), check: await checkProject(workdir) };
 
   view.line(view.paint("bold", "lite-agent demo"));
-  view.line("A scripted model works on a real folder through four tools. No key, no network.");
+  view.line("A scripted model works on a real folder with the built-in tools. No key, no network.");
   view.line();
-  view.line(`  project  ${workdir}`);
-  view.line(`  audit    ${auditFile}`);
-  view.line("  hooks    audit   writes a line at the start and the end of every run and tool");
-  view.line("           timer   adds up how long each tool takes");
-  view.line("           index   fails at every file that is written");
-  view.line(`           backup  would take ten seconds and has a deadline of ${BACKUP_DEADLINE_MS} ms`);
+  view.line(`  project    ${workdir}`);
+  view.line("  policy     secrets/ is denied, deleting is asked for, the shell may run `node check.mjs`");
+  view.line("  functions  audit  writes a line at the start and the end of every run and tool");
+  view.line("             timer  adds up how long each tool takes");
+  view.line("  commands   of home/hooks.json and project/.lite-agent/hooks.json: one fails, one is too slow,");
+  view.line("             and one is not on the policy's list");
 
-  // An agent: a model, a folder, tools.
-  const agent = createLiteAgent({
-    model: scriptedModel({ paceMs: process.stdout.isTTY ? 25 : 4 }),
-    workdir,
-    home: join(folder, "home"),
-    system: "You look after a small project.",
-    tools: fileTools(workdir),
-  });
+  // The project's scripts run with the Node that runs this, wherever it lies. Commands get PATH from here.
+  process.env.PATH = `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ""}`;
 
-  // Its hooks. `counted` only lets the summary know: agent.hook("tool:end", timeTools(toolTimes)) would do.
   const hooks = new HookCount((ran) => view.hookRan(ran));
-  const counted = (name, handler) => hooks.count(name, handler);
+  const tally = new Tally();
   const toolTimes = new Map();
-  for (const name of ["run:start", "run:end", "tool:start", "tool:end"]) {
-    agent.hook(name, counted("audit", keepAudit(auditFile)));
+
+  /** An agent: a model, a folder, a policy. Sessions are stored under its home without another word. */
+  function makeAgent() {
+    const agent = createLiteAgent({
+      model: scriptedModel({ paceMs: process.stdout.isTTY ? 25 : 4 }),
+      workdir,
+      home,
+      system: "You look after a small project.",
+      permission,
+      onApproval,
+    });
+    // `count` only lets the summary know: agent.hook("tool:end", timeTools(toolTimes)) would do.
+    for (const name of HOOK_NAMES) agent.hook(name, hooks.count("audit", keepAudit(auditFile)));
+    agent.hook("tool:end", hooks.count("timer", timeTools(toolTimes)));
+    agent.hook("run:end", ({ status }) => tally.runEnded(status));
+    // Observing is for subscribe(): it waits for nothing and nothing waits for it.
+    agent.subscribe(({ event }) => {
+      tally.event(event);
+      view.event(event);
+    });
+    return agent;
   }
-  agent.hook("tool:end", counted("timer", timeTools(toolTimes)));
-  agent.hook("tool:end", counted("index", updateSearchIndex));
-  const removeBackUp = agent.hook("run:end", counted("backup", backUp), { timeoutMs: BACKUP_DEADLINE_MS });
 
-  // Observing is for subscribe(): it waits for nothing and nothing waits for it.
-  const statuses = [];
-  let running = { turns: 0, calls: 0 };
-  agent.subscribe(({ event }) => {
-    if (event.type === "turn_start") running.turns += 1;
-    if (event.type === "tool_use") running.calls += 1;
-    view.event(event);
-  });
-  agent.hook("run:end", ({ status }) => {
-    statuses.push(status);
-  });
-
-  const runs = [];
-  const run = async (prompt, options) => {
-    view.heading(`Run ${runs.length + 1}`);
+  async function run(agent, prompt, options) {
     view.prompt(prompt);
-    running = { turns: 0, calls: 0 };
-    const start = performance.now();
+    tally.runBegins(prompt);
     const { usage } = await agent.send(prompt, options);
-    runs.push({ prompt, status: statuses.at(-1), ...running, usage, durationMs: performance.now() - start });
-  };
+    tally.runSettled(usage);
+  }
 
+  const first = makeAgent();
+  let sessionId;
   try {
-    await run("Do what is to do.");
-    removeBackUp();
-    await run("Make a release of it.");
+    sessionId = first.sessionId;
+    view.heading("Run 1");
+    await run(first, "Do what is to do.");
 
-    // The third is called off while the model speaks: its hooks at the end run all the same.
+    // The second is called off while the model speaks: its hooks at the end run all the same.
+    view.heading("Run 2");
     const controller = new AbortController();
-    const stopListening = agent.subscribe(({ event }) => {
+    const stopListening = first.subscribe(({ event }) => {
       if (event.type === "text_delta" && event.text.startsWith("title,")) {
         view.note("(the user changes their mind and aborts)");
         controller.abort(new Error("never mind"));
       }
     });
-    await run("Translate the notes into Latin.", { signal: controller.signal });
+    await run(first, "Translate the notes into Latin.", { signal: controller.signal });
     stopListening();
   } finally {
-    await agent.close();
+    await first.close();
   }
 
-  const auditLines = (await readFile(auditFile, "utf8")).trim().split("\n");
+  // The first agent and its model are gone. What they said is in the home's folder.
+  view.heading("Run 3: another agent resumes the session");
+  const second = makeAgent();
+  let prompts;
+  try {
+    const [stored] = await second.listSessions();
+    if (stored?.id !== sessionId) throw new Error("the session of the first agent was not stored");
+    second.resume(stored.id);
+    await run(second, "What have you changed, and what is left?");
+    prompts = (await second.listCheckpoints(stored.id)).map(({ prompt }) => prompt);
+  } finally {
+    await second.close();
+  }
+
   showSummary(view, {
-    runs,
+    runs: tally.runs,
     tools: toolTimes,
     hooks: hooks.byName,
+    commands: tally.commands,
     files: { before: before.files, after: await readProject(workdir) },
     checks: { before: before.check, after: await checkProject(workdir) },
   });
+  const linesOf = async (file) => (await readFile(join(folder, file), "utf8")).trim().split("\n").length;
   view.line();
-  view.line(`  The audit has ${auditLines.length} lines. The last:`);
-  view.line(view.paint("dim", `  ${auditLines.at(-1)}`));
-  view.line();
-  view.line(`  Look around: ${folder}`);
+  view.line(`  audit.jsonl, written by the function, has ${await linesOf("audit.jsonl")} lines;`);
+  view.line(`  runs.jsonl, written by the user's hooks.json, has ${await linesOf("runs.jsonl")}.`);
+  view.line("  The stored session has these prompts:");
+  for (const prompt of prompts) view.line(`    ${prompt}`);
 }
 
 await main();

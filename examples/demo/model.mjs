@@ -1,5 +1,7 @@
 // The demo's model: no network and no key, but no recording either. It reads what the tools returned and decides by a
-// few rules what to say and to call next, as a language model would. It is an ordinary ModelProvider.
+// few rules what to say and to call next, as a language model would. It is an ordinary ModelProvider, and all that it
+// knows is in the request.
+import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 
 /**
@@ -7,7 +9,6 @@ import { setTimeout as pause } from "node:timers/promises";
  * @returns {import("lite-agent").ModelProvider}
  */
 export function scriptedModel({ paceMs }) {
-  let made = 0;
   return {
     id: "scripted",
     async *stream(request, signal) {
@@ -17,7 +18,7 @@ export function scriptedModel({ paceMs }) {
         await pause(paceMs, undefined, { signal });
         yield { type: "text_delta", text: word };
       }
-      const blocks = calls.map(({ name, input }) => ({ type: "tool_call", id: `call_${(made += 1)}`, name, input }));
+      const blocks = calls.map(([name, input]) => ({ type: "tool_call", id: `call_${randomUUID()}`, name, input }));
       yield {
         type: "message_done",
         message: { role: "assistant", content: [{ type: "text", text: say }, ...blocks] },
@@ -30,32 +31,29 @@ export function scriptedModel({ paceMs }) {
 
 const tokensOf = (value) => Math.ceil(JSON.stringify(value).length / 4);
 
-/** The newest prompt, and every call since with its result: `{ name, input, content, failed }`. */
+/** All prompts, and every call with its result: `{ name, input, content, failed }`. */
 function conversationSoFar(messages) {
-  let prompt = "";
-  let answered = [];
+  const prompts = [];
+  const answered = [];
   const called = new Map();
   for (const { role, content } of messages) {
     const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
     for (const block of blocks) {
-      if (role === "user" && block.type === "text") {
-        prompt = block.text;
-        answered = [];
-      } else if (block.type === "tool_call") {
-        called.set(block.id, block);
-      } else if (block.type === "tool_result") {
+      if (role === "user" && block.type === "text") prompts.push(block.text);
+      else if (block.type === "tool_call") called.set(block.id, block);
+      else if (block.type === "tool_result") {
         const { name, input } = called.get(block.id);
         answered.push({ name, input, content: block.content, failed: block.isError === true });
       }
     }
   }
-  return { prompt, answered };
+  return { prompts, answered };
 }
 
 function nextStep(conversation) {
-  const { prompt } = conversation;
+  const prompt = conversation.prompts.at(-1);
   if (/to do/i.test(prompt)) return workOff(conversation);
-  if (/release/i.test(prompt)) return release(conversation);
+  if (/changed/i.test(prompt)) return tell(conversation);
   return {
     say:
       "Gladly. Every note deserves care, so let me begin at the very beginning, with the title, and go on " +
@@ -63,98 +61,103 @@ function nextStep(conversation) {
   };
 }
 
-const resultOf = (answered, name, path) =>
-  answered.findLast((one) => one.name === name && !one.failed && (path === undefined || one.input.path === path))
-    ?.content;
+const SECRET = "secrets/chart-server.key";
+const OLD_TABLES = "notes/old-tables.md";
+const CHECK = ["bash", { command: "node check.mjs" }];
 
-/** Looks, reads, changes what the list says, repairs what failed, and writes down what it did. */
-function workOff({ answered }) {
-  const listing = resultOf(answered, "list");
-  if (listing === undefined) return { say: "Let me see what is there.", calls: [{ name: "list", input: {} }] };
-
-  const todo = resultOf(answered, "read", "notes/todo.md");
-  if (todo === undefined) {
-    const files = listing.split("\n");
-    const paths = files.filter((path) => path.startsWith("src/") || path === "notes/todo.md");
-    return {
-      say: `${files.length} files. I read the list and the sources, all at once.`,
-      calls: paths.map((path) => ({ name: "read", input: { path } })),
-    };
-  }
-
-  const items = [...todo.matchAll(/^- \[ \] (\S+): `(.+?)` -> `(.+?)` \((.+)\)$/gm)].map(
+/** What the list asks for. */
+function itemsOf(todo) {
+  return [...todo.matchAll(/^- \[ \] (\S+): `(.+?)` -> `(.+?)` \((.+)\)$/gm)].map(
     ([, path, old, replacement, why]) => ({ path, old, replacement, why }),
   );
-  const replaced = answered.filter(({ name }) => name === "replace");
-  if (replaced.length === 0) {
-    return {
-      say: `${items.length} items are open, each in a file of its own: I make the changes side by side.`,
-      calls: items.map(({ path, old, replacement }) => ({ name: "replace", input: { path, old, new: replacement } })),
-    };
-  }
-
-  const done = new Set(replaced.filter(({ failed }) => !failed).map(({ input }) => input.path));
-  const failed = replaced.findLast(({ failed, input }) => failed && !done.has(input.path));
-  if (failed) {
-    const { input, content } = failed;
-    // The tool said which line is most alike; what it holds, blanks aside, is what was meant.
-    const [, number, line] = /most alike is line (\d+): `(.*)`/.exec(content) ?? [];
-    const meant = new RegExp(
-      input.old
-        .replace(/\s/g, "")
-        .split("")
-        .map((one) => one.replace(/\W/, "\\$&"))
-        .join("\\s*"),
-    );
-    const [old] = meant.exec(line ?? "") ?? [];
-    if (old === undefined) return { say: `I cannot find \`${input.old}\` in ${input.path}, and leave it for you.` };
-    return {
-      say: `The list quotes ${input.path} without its blanks. Line ${number} is the one that it means; once more.`,
-      calls: [{ name: "replace", input: { ...input, old } }],
-    };
-  }
-
-  if (resultOf(answered, "write", "CHANGELOG.md") === undefined) {
-    const lines = items.map(({ path, why }) => `- ${path}: ${why}`);
-    return {
-      say: "All changes are in. I tick them off and write them down.",
-      calls: [
-        { name: "write", input: { path: "notes/todo.md", content: todo.replaceAll("- [ ]", "- [x]") } },
-        {
-          name: "write",
-          input: { path: "CHANGELOG.md", content: `# Changes\n\n## Unreleased\n${lines.join("\n")}\n` },
-        },
-      ],
-    };
-  }
-  const attempts = replaced.length;
-  return { say: `Done: ${items.length} items in ${attempts} attempts. None is open any more.` };
 }
 
-/** Raises the version and closes the "Unreleased" section, from what both files hold now. */
-function release({ answered }) {
-  const manifest = resultOf(answered, "read", "package.json");
-  const changes = resultOf(answered, "read", "CHANGELOG.md");
-  if (manifest === undefined || changes === undefined) {
+const callOf = (answered, name, path) =>
+  answered.findLast((one) => one.name === name && (path === undefined || one.input.path === path));
+
+/** Looks, reads, changes what the list says, repairs what failed, checks, and writes down what it did. */
+function workOff({ answered }) {
+  const listing = callOf(answered, "glob");
+  if (listing === undefined) {
+    return { say: "Let me see what is there, and what its check says.", calls: [["glob", { pattern: "**/*" }], CHECK] };
+  }
+
+  const todo = callOf(answered, "read_file", "notes/todo.md");
+  if (todo === undefined) {
+    const files = listing.content.split("\n");
+    const sources = files.filter((path) => path.startsWith("src/"));
     return {
-      say: "First the version and the changes.",
-      calls: ["package.json", "CHANGELOG.md"].map((path) => ({ name: "read", input: { path } })),
+      say: `${files.length} files, and the check fails. I read the list and the sources, all at once.`,
+      calls: ["notes/todo.md", ...sources].map((path) => ["read_file", { path }]),
     };
   }
-  const { version } = JSON.parse(manifest);
-  const [major, minor, patch] = version.split(".").map(Number);
-  const next = `${major}.${minor}.${patch + 1}`;
-  if (resultOf(answered, "replace", "package.json") === undefined) {
+
+  const items = itemsOf(todo.content);
+  const edits = answered.filter(({ name }) => name === "edit_file");
+  if (edits.length === 0) {
     return {
-      say: `${version} becomes ${next}, for there are fixes only.`,
+      say: "Three changes, each in a file of its own: I make them side by side, and look at the key meanwhile.",
       calls: [
-        {
-          name: "replace",
-          input: { path: "package.json", old: `"version": "${version}"`, new: `"version": "${next}"` },
-        },
-        { name: "replace", input: { path: "CHANGELOG.md", old: "## Unreleased", new: `## ${next}` } },
+        ...items.map(({ path, old, replacement }) => ["edit_file", { path, old_text: old, new_text: replacement }]),
+        ["read_file", { path: SECRET }],
       ],
     };
   }
-  return { say: "The release is ready." };
+
+  const done = new Set(edits.filter(({ failed }) => !failed).map(({ input }) => input.path));
+  const failed = edits.findLast(({ failed, input }) => failed && !done.has(input.path));
+  if (failed) {
+    const { path, old_text, new_text } = failed.input;
+    const meant = textMeant(callOf(answered, "read_file", path).content, old_text);
+    if (meant === undefined) return { say: `I cannot find \`${old_text}\` in ${path}, and leave it for you.` };
+    return {
+      say: `The list quotes ${path} without its blanks; as I read it, it is \`${meant}\`. Once more.`,
+      calls: [["edit_file", { path, old_text: meant, new_text }]],
+    };
+  }
+
+  if (callOf(answered, "delete_file") === undefined) {
+    return {
+      say: "The key is none of my business. The old tables can go.",
+      calls: [["delete_file", { path: OLD_TABLES }]],
+    };
+  }
+
+  if (callOf(answered, "write_file", "CHANGELOG.md") === undefined) {
+    const ticked = todo.content.replace(/- \[ \](?! secrets)/g, "- [x]");
+    const changes = items.map(({ path, why }) => `- ${path}: ${why}\n`).join("");
+    return {
+      say: "I tick off what is done, write it down, and check.",
+      calls: [
+        ["write_file", { path: "notes/todo.md", content: ticked }],
+        ["write_file", { path: "CHANGELOG.md", content: `# Changes\n\n## Unreleased\n${changes}` }],
+        CHECK,
+      ],
+    };
+  }
+  const holds = !callOf(answered, "bash").failed;
+  return { say: `Four of five items are done, and the check ${holds ? "holds" : "still fails"}. One is left for you.` };
+}
+
+/** What a text holds where `wanted` was meant, blanks aside. */
+function textMeant(content, wanted) {
+  const characters = wanted.replace(/\s/g, "").split("");
+  const [found] = new RegExp(characters.map((one) => one.replace(/\W/, "\\$&")).join("\\s*")).exec(content) ?? [];
+  return found;
+}
+
+/** Answers from the conversation alone: nothing is read again. */
+function tell({ prompts, answered }) {
+  const succeeded = (name) => answered.filter((one) => one.name === name && !one.failed).map(({ input }) => input.path);
+  const todo = callOf(answered, "read_file", "notes/todo.md");
+  if (todo === undefined) return { say: "I know of no earlier conversation." };
+  const why = new Map(itemsOf(todo.content).map((item) => [item.path, item.why]));
+  const changed = succeeded("edit_file").map((path) => `${path} (${why.get(path)})`);
+  const denied = answered.filter(({ content }) => content.startsWith("Error: blocked by policy"));
+  return {
+    say:
+      `You asked me "${prompts[0]}" I changed ${changed.join(", ")}, and deleted ${succeeded("delete_file").join(", ")}. ` +
+      `${denied.map(({ input }) => input.path).join(", ")} was closed to me: that is left for you. ` +
+      `And "${prompts.at(-2)}" you called off.`,
+  };
 }

@@ -1,10 +1,54 @@
-// The small real project that the demo works on: makes its folder, looks at what is in it, and runs its own check.
-// Knows nothing of agents.
+// The small real project that the demo works on, with its hooks.json and that of the user: makes the folders, looks at
+// what is in them, and runs the project's own check. Knows nothing of agents.
 import { execFile } from "node:child_process";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 
+/** `<home>/hooks.json`: the user's, for every project. */
+const GLOBAL_HOOKS = {
+  version: 1,
+  hooks: {
+    "run:start": [{ command: "cat >> ../runs.jsonl" }],
+    "run:end": [{ command: "cat >> ../runs.jsonl" }],
+  },
+};
+
+/** `<workdir>/.lite-agent/hooks.json`: comes with the project. */
+const PROJECT_HOOKS = {
+  version: 1,
+  hooks: {
+    "tool:start": [{ match: "delete_file", command: "node scripts/back-up.mjs", timeoutMs: 300 }],
+    "tool:end": [
+      { match: "{write,edit,delete}_file", command: "node scripts/record-change.mjs" },
+      { match: "write_file", command: "node scripts/update-index.mjs" },
+      { match: "delete_file", command: "node scripts/tell-everybody.mjs" },
+    ],
+  },
+};
+
+/** A hook command by what a diagnostic says of it. @returns {string | undefined} */
+export function commandAt({ event, index }) {
+  return [...(GLOBAL_HOOKS.hooks[event] ?? []), ...(PROJECT_HOOKS.hooks[event] ?? [])][index]?.command;
+}
+
+const shownAsJson = (value) => `${JSON.stringify(value, null, 2)}\n`;
+
 const FILES = {
+  ".lite-agent/hooks.json": shownAsJson(PROJECT_HOOKS),
+  "scripts/record-change.mjs": `// The event is one line of JSON on standard input.
+import { appendFileSync, readFileSync } from "node:fs";
+const { call, status } = JSON.parse(readFileSync(0, "utf8"));
+appendFileSync("changes.log", \`\${call.name} \${call.input.path} \${status}\\n\`);
+`,
+  "scripts/update-index.mjs": `console.error("there is no search index to update");
+process.exit(1);
+`,
+  "scripts/back-up.mjs": `setTimeout(() => {}, 60_000); // the archive does not answer
+`,
+  "scripts/tell-everybody.mjs": `throw new Error("this must not run: nobody allowed it");
+`,
+  "secrets/chart-server.key": `ky-7f3a-not-a-real-one
+`,
   "package.json": `{
   "name": "tide-table",
   "version": "1.0.0",
@@ -27,12 +71,16 @@ export function kilometresPerHour(knots) {
   return knots * 1.8;
 }
 `,
+  "notes/old-tables.md": `High water 3:40, 16:05. Of a year that nobody remembers.
+`,
   "notes/todo.md": `# To do
 
 - [x] README: say where the tables come from
 - [ ] src/tides.js: \`amplitude*Math.cos(angle)\` -> \`meanLevel + amplitude * Math.cos(angle)\` (no mean level)
 - [ ] src/depth.js: \`metres / 0.3;\` -> \`metres / 0.3048;\` (a foot is 0.3048 m)
 - [ ] src/wind.js: \`knots * 1.8;\` -> \`knots * 1.852;\` (a knot is 1.852 km/h)
+- [ ] notes/old-tables.md: delete
+- [ ] secrets/chart-server.key: see whether it is last year's
 `,
   "check.mjs": `import { feetFromMetres } from "./src/depth.js";
 import { heightAt } from "./src/tides.js";
@@ -44,17 +92,20 @@ const checks = {
   "10 kn are 18.52 km/h": Math.abs(kilometresPerHour(10) - 18.52) < 1e-9,
 };
 for (const [what, holds] of Object.entries(checks)) console.log(holds ? "holds" : "FAILS", what);
+process.exitCode = Object.values(checks).every(Boolean) ? 0 : 1;
 `,
 };
 
-/** Writes the project into `folder`, which must be empty or not there yet. */
-export async function createProject(folder) {
+/** Writes the project and the user's hooks.json into `folder`, which must be empty or not there yet. */
+export async function createProject(folder, { workdir, home }) {
   await mkdir(folder, { recursive: true });
   if ((await readdir(folder)).length > 0) throw new Error(`the demo needs an empty folder, and ${folder} is not`);
   for (const [path, content] of Object.entries(FILES)) {
-    await mkdir(dirname(join(folder, path)), { recursive: true });
-    await writeFile(join(folder, path), content);
+    await mkdir(dirname(join(workdir, path)), { recursive: true });
+    await writeFile(join(workdir, path), content);
   }
+  await mkdir(home);
+  await writeFile(join(home, "hooks.json"), shownAsJson(GLOBAL_HOOKS));
 }
 
 /** What every file holds, by its path with forward slashes, sorted. @returns {Promise<Map<string, string>>} */
@@ -76,7 +127,8 @@ export async function readProject(folder) {
 export function checkProject(folder) {
   return new Promise((resolve, reject) => {
     execFile(process.execPath, ["check.mjs"], { cwd: folder }, (error, stdout) => {
-      if (error) return reject(error);
+      // It ends with 1 where a check fails; anything else is no answer.
+      if (error && error.code !== 1) return reject(error);
       resolve(
         stdout
           .trim()

@@ -8,12 +8,13 @@ import { milliseconds, statusColour } from "./view.mjs";
  *   runs
  * @property {Map<string, { times: number[], failed: number }>} tools
  * @property {Map<string, { events: Set<string>, calls: number, failed: number, durationMs: number }>} hooks
+ * @property {Map<string, import("./tally.mjs").Commanded>} commands of hooks.json
  * @property {{ before: Map<string, string>, after: Map<string, string> }} files
  * @property {{ before: { what: string, holds: boolean }[], after: { what: string, holds: boolean }[] }} checks
  */
 
 /** @param {import("./view.mjs").View} view @param {Gathered} gathered */
-export function showSummary(view, { runs, tools, hooks, files, checks }) {
+export function showSummary(view, { runs, tools, hooks, commands, files, checks }) {
   view.heading("Summary");
   view.line();
   view.table(
@@ -43,13 +44,25 @@ export function showSummary(view, { runs, tools, hooks, files, checks }) {
   );
   view.line();
   view.table(
-    ["hook", ">calls", ">failed", ">each", "on"],
+    ["function hook", ">calls", ">failed", ">each", "on"],
     [...hooks].map(([name, { events, calls, failed, durationMs }]) => [
       name,
       String(calls),
       failures(failed),
       milliseconds(durationMs / Math.max(1, calls)),
       [...events].join(", "),
+    ]),
+  );
+  view.line();
+  view.table(
+    ["command hook", "of", "on", ">allowed", ">denied", "went wrong"],
+    [...commands].map(([command, { source, events, allowed, denied, failed }]) => [
+      command,
+      source,
+      [...events].join(", "),
+      String(allowed),
+      failures(denied),
+      { text: [...failed].join(", ") || "nothing", colour: failed.size > 0 ? "yellow" : "dim" },
     ]),
   );
 

@@ -84,6 +84,18 @@ export class View {
         return undefined;
       case "tool_call_end":
         return this.#toolEnded(event);
+      case "approval_request":
+        return this.#labelled("asked", "magenta", `${event.call.name} ${targetOf(event.call)}: ${event.reason}`);
+      case "approval_resolved":
+        return this.#labelled("", "magenta", `  ${event.decision}, by ${event.by}`);
+      case "permission_decision":
+        // Those about hook commands are in the summary, and where they deny, in a diagnostic.
+        if (event.decision !== "deny" || event.call.name === "hook") return undefined;
+        return this.#labelled(
+          "denied",
+          "yellow",
+          this.paint("yellow", `${event.call.name} ${targetOf(event.call)}, by the rule "${event.ruleId}"`),
+        );
       case "tool_result":
         if (event.result.isError)
           this.#labelled("", "red", this.paint("red", `  ${this.#wrapped(event.result.content)}`));
@@ -110,7 +122,7 @@ export class View {
     const { call, hooks } = this.#call(id);
     this.#calls.delete(id);
     const mark = isError ? this.paint("red", "✗") : this.paint("green", "✓");
-    const target = (call?.input?.path ?? "").padEnd(20);
+    const target = targetOf(call).padEnd(24);
     const ran = hooks.map(({ name: hook, failed }) =>
       failed ? this.paint("yellow", `${hook} ✗`) : this.paint("dim", hook),
     );
@@ -118,7 +130,7 @@ export class View {
     this.#labelled(
       "tool",
       "green",
-      `${mark} ${this.paint("bold", name.padEnd(8))} ${target} ${milliseconds(durationMs).padStart(9)}   ${during}`,
+      `${mark} ${this.paint("bold", name.padEnd(11))} ${target} ${milliseconds(durationMs).padStart(9)}   ${during}`,
     );
   }
 
@@ -133,18 +145,21 @@ export class View {
     this.#labelled(
       "hook",
       "magenta",
-      `✓ ${name.padEnd(8)} ${event.event.padEnd(20)} ${milliseconds(durationMs).padStart(9)}${status}`,
+      `✓ ${name.padEnd(11)} ${event.event.padEnd(24)} ${milliseconds(durationMs).padStart(9)}${status}`,
     );
   }
 
   /** Text over several lines, the second and later ones set in a little. */
   #wrapped(text) {
     const indent = " ".repeat(LABEL_WIDTH + 2);
-    const lines = [""];
-    for (const word of String(text).split(" ")) {
-      const longer = lines.at(-1) === "" ? word : `${lines.at(-1)} ${word}`;
-      if (indent.length + longer.length > this.#width && lines.at(-1) !== "") lines.push(word);
-      else lines[lines.length - 1] = longer;
+    const lines = [];
+    for (const paragraph of String(text).split("\n")) {
+      lines.push("");
+      for (const word of paragraph.split(" ")) {
+        const longer = lines.at(-1) === "" ? word : `${lines.at(-1)} ${word}`;
+        if (indent.length + longer.length > this.#width && lines.at(-1) !== "") lines.push(word);
+        else lines[lines.length - 1] = longer;
+      }
     }
     return lines.join(`\n${indent}`);
   }
@@ -188,6 +203,11 @@ export class View {
       }
     }
   }
+}
+
+/** What a call is about. */
+function targetOf(call) {
+  return call?.input?.path ?? call?.input?.command ?? call?.input?.pattern ?? "";
 }
 
 export function statusColour(status) {

@@ -21,7 +21,7 @@ export function foldEvents(events) {
     fold.add(event);
     index += 1;
   }
-  return fold.messages();
+  return [...fold.messages()];
 }
 
 /** One message, and the results of the calls that it made. */
@@ -84,17 +84,16 @@ export class Fold {
     entry.results.set(result.id, result);
   }
 
-  messages() {
-    const messages = [];
+  /** One after another: a long conversation need not be put together in one go. */
+  *messages() {
     for (const { message, calls, results } of this.#entries) {
-      if (message !== null) messages.push(message);
+      if (message !== null) yield message;
       if (results === null) continue;
       const ordered = [];
       for (const { id } of calls) if (results.has(id)) ordered.push(results.get(id));
       if (calls.length === 0) ordered.push(...results.values());
-      messages.push({ role: "user", content: ordered });
+      yield { role: "user", content: ordered };
     }
-    return messages;
   }
 
   /** @returns {{ id: string, name: string, turn: number }[]} the calls that have no result */

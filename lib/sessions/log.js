@@ -3,6 +3,7 @@
 import { AgentError } from "../errors.js";
 import { isOverdue, yieldToEventLoop } from "../fairness.js";
 import { freezeDeep } from "../frozen.js";
+import { shortened } from "./archive.js";
 import { Fold, eventProblem } from "./fold.js";
 import { OWN } from "./own.js";
 import { SnapshotBudget } from "./snapshot-budget.js";
@@ -27,6 +28,8 @@ export class SessionLog {
   /** @param {number} [maxSnapshotBytes] of all that the session keeps of files; default no limit */
   constructor(checkpointer, sessionId, maxSnapshotBytes) {
     this.#snapshots = new SnapshotBudget(maxSnapshotBytes);
+    /** For whoever reads archived results. */
+    this.checkpointer = checkpointer;
     this.#checkpointer = checkpointer;
     this.#sessionId = sessionId;
   }
@@ -48,8 +51,8 @@ export class SessionLog {
     const take = (stored) => {
       this.#check(stored, head);
       head += 1;
-      fold.add(freezeDeep(stored.event));
       this.#snapshots.count(stored.event);
+      fold.add(shortenedEvent(freezeDeep(stored.event), head));
     };
     const own = this.#checkpointer[OWN];
     if (own === undefined) {
@@ -70,10 +73,15 @@ export class SessionLog {
       const events = recovered.map(({ id, turn }) =>
         freezeDeep({ type: "tool_result", result: { type: "tool_result", id, content: LOST, isError: true }, turn }),
       );
-      await this.append(events);
-      for (const event of events) fold.add(event);
+      const first = await this.append(events);
+      events.forEach((event, index) => fold.add(shortenedEvent(event, first + index)));
     }
-    return { messages: fold.messages().map((message) => freezeDeep(message)), recovered, repairs };
+    const messages = [];
+    for (const message of fold.messages()) {
+      messages.push(freezeDeep(message));
+      if (messages.length % EVENTS_PER_LOOK === 0 && isOverdue()) await yieldToEventLoop();
+    }
+    return { messages, recovered, repairs };
   }
 
   #check(stored, head) {
@@ -101,11 +109,12 @@ export class SessionLog {
 
   /**
    * @param {readonly object[]} events frozen
-   * @returns {Promise<void>} resolves when they are durable
+   * @returns {Promise<number>} resolves when they are durable, to the number of the first
    */
   append(events) {
     const admitted = events.map((event) => this.#snapshots.admit(event));
     return this.#writer.add(admitted, async (all) => {
+      const first = this.#head + 1;
       const expected = this.#head + all.length;
       // A list of its own: what a store does to it is not seen here.
       const head = await this.#checkpointer.append(this.#sessionId, [...all], this.#head);
@@ -116,8 +125,21 @@ export class SessionLog {
         );
       }
       this.#head = head;
+      return first;
     });
   }
+
+  /** Stores what stands in the place of the conversation from now on. */
+  async summarise(messages, { before, after }) {
+    await this.append([Object.freeze({ type: "summary", messages, throughSeq: this.#head, before, after })]);
+  }
+}
+
+/** A result that is too long to be sent stays whole in the log alone. */
+function shortenedEvent(event, seq) {
+  if (event.type !== "tool_result") return event;
+  const result = shortened(event.result, seq);
+  return result === event.result ? event : { ...event, result };
 }
 
 /** Appends one after another; what comes up during one goes along with the next. */
@@ -137,8 +159,11 @@ class Writer {
       const batch = this.#waiting;
       this.#waiting = [];
       try {
-        await write(batch.length === 1 ? batch[0].events : batch.flatMap(({ events }) => events));
-        for (const { resolve } of batch) resolve();
+        let seq = await write(batch.length === 1 ? batch[0].events : batch.flatMap(({ events }) => events));
+        for (const { events, resolve } of batch) {
+          resolve(seq);
+          seq += events.length;
+        }
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }

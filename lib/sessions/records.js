@@ -7,26 +7,33 @@ export function performLoad(family, run, { id, recover }) {
   const { conversation } = run;
   ask(family, run, id, async () => {
     const { messages, recovered, repairs } = await conversation.log.load({ recover });
-    const lastIsAssistant = conversation.restore(messages);
+    const lastIsAssistant = await conversation.restoreSlowly(messages);
     return JSON.stringify({ messages: messages.length, lastIsAssistant, recovered, repairs });
   });
 }
 
-/** Writes frozen events into the session's log; says so where files are no longer kept. */
+/**
+ * Writes frozen events into the session's log; says so where files are no longer kept.
+ * @returns {Promise<number>} the number of the first
+ */
 export async function storeEvents(run, events) {
   const { log } = run.conversation;
-  await log.append(events);
+  const first = await log.append(events);
   const message = log.takeSnapshotWarning();
   if (message !== null && !run.over) {
     run.deliver({ type: "diagnostic", level: "warning", code: "snapshot_limit", message });
   }
+  return first;
 }
 
 /** Writes events into the session's log. */
 export function performRecord(family, run, { id, events }) {
   const stored = events.map((event) => Object.freeze(asEvent(run, event)));
   ask(family, run, id, async () => {
-    await storeEvents(run, stored);
+    const first = await storeEvents(run, stored);
+    events.forEach((event, index) => {
+      if (event.type === "tool_result") run.resultStored(event.key, first + index);
+    });
     return "";
   });
 }

@@ -4,11 +4,14 @@ use serde_json::Value;
 
 use super::run::{Run, Stopped};
 use super::tool_call::Ended;
+use crate::host::Effect;
 use crate::tools::builtin::ToolOutcome;
 use crate::types::CallId;
 
-/// The one built-in tool that runs commands; the others are about files.
+/// Runs commands. What is not named here is about files.
 const BASH: &str = "bash";
+/// Reads archived results, which the host has.
+const CONTEXT: &str = "context";
 
 impl Run {
     /// The input of a built-in tool as permission sees it, and as the tool gets it: a file's path is canonical.
@@ -16,7 +19,7 @@ impl Run {
     /// # Errors
     /// Content of the failed result: the path leads outside, or cannot be resolved.
     pub(super) async fn canonical_input(&self, tool: &'static str, input: Value) -> Result<Value, String> {
-        if tool == BASH { Ok(input) } else { self.canonical_file_input(tool, input).await }
+        if matches!(tool, BASH | CONTEXT) { Ok(input) } else { self.canonical_file_input(tool, input).await }
     }
 
     /// Executes a built-in tool on the input that permission saw.
@@ -30,6 +33,15 @@ impl Run {
         call: CallId,
         turn: u32,
     ) -> Result<Ended, Stopped> {
+        if tool == CONTEXT {
+            let pending = self.family.host.call(|id| Effect::HostTool { id, run: self.key, call, name: tool });
+            let result = pending.id();
+            let answer = pending.await;
+            return Ok(match answer.outcome {
+                Ok(is_error) => Ended { result, is_error: is_error == "true", thrown: None },
+                Err(error) => self.failed(call, &format!("Error: {}", error.message)),
+            });
+        }
         let ToolOutcome { content, is_error } = if tool == BASH {
             self.run_bash(input).await
         } else {

@@ -20,6 +20,16 @@ pub struct MiddlewareOptions {
     pub wrap_tool_call: bool,
 }
 
+/// Who compacts conversations.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CompactionOptions {
+    /// Before model calls, and where a request was too long; not only when the host asks.
+    pub automatic: bool,
+    /// The host has a compactor.
+    pub host: bool,
+}
+
 /// How commands run.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -60,6 +70,7 @@ pub struct FamilyOptions {
     pub commands: CommandOptions,
     /// The agent's home, where hooks.json files are to be read; absent: none is.
     pub hook_files_home: Option<PathBuf>,
+    pub compaction: CompactionOptions,
     /// Sessions are stored.
     pub stores: bool,
     /// Calls that a stored session has no result of get a failed one.
@@ -74,6 +85,13 @@ pub struct FamilyOptions {
     pub has_approval: bool,
     /// The host masks diagnostics itself.
     pub host_redacts: bool,
+}
+
+/// A compaction that the host asks for.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompactRequest {
+    pub instructions: Option<String>,
 }
 
 /// What a run is started with.
@@ -92,6 +110,8 @@ pub struct StartOptions {
     pub inside_approval: Option<CallId>,
     /// There is a SteerController to ask.
     pub steer: bool,
+    /// The run is a compaction that the host asked for.
+    pub compact: Option<CompactRequest>,
     /// JSON text of the input messages; absent for one non-empty string.
     pub messages: Option<String>,
 }
@@ -103,6 +123,7 @@ impl StartOptions {
     /// `CoreError::Internal` when the host let a message through that it should have refused.
     pub fn input(&self) -> Result<Vec<MessageOutline>, CoreError> {
         match &self.messages {
+            _ if self.compact.is_some() => Ok(Vec::new()),
             None => Ok(vec![MessageOutline::user_text(false)]),
             Some(json) => read_messages(json),
         }

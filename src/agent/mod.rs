@@ -6,6 +6,7 @@ mod bash;
 mod builtin;
 mod close;
 mod command;
+mod compaction;
 mod family;
 mod file_tool;
 mod flow;

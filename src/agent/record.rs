@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::run::{Run, Stopped};
 use crate::error::CoreError;
 use crate::event::{Event, Level};
-use crate::host::{Answer, Effect, Recorded};
+use crate::host::{Answer, Call, Effect, Recorded};
 use crate::session::Session;
 
 /// How long a run that was stopped waits for a store to say that something was written.
@@ -41,9 +41,15 @@ impl Run {
             return Ok(());
         }
         let call = self.family.host.call(|id| Effect::Record { id, run: self.key, events });
+        self.stored(call).await.map(|_nothing| ())
+    }
+
+    /// Awaits a call that writes into the session's log. Not given up when the run is stopped, but for a store that does not
+    /// answer.
+    pub(super) async fn stored(&self, call: Call) -> Result<String, Stopped> {
         let key = call.id();
         // Until it is answered, and for good if it is given up or fails, what the log holds is not known.
-        let unknown = LogUnknown { session: &self.session, known: false };
+        let unknown = LogUnknown { session: &self.session, stores: self.family.options.stores, known: false };
         let patience = async {
             self.stop.cancelled().await;
             tokio::time::sleep(STOPPED_WAIT).await;
@@ -51,9 +57,9 @@ impl Run {
         tokio::select! {
             biased;
             Answer { outcome, .. } = call => {
-                outcome.map_err(|error| Stopped::thrown(key, error))?;
+                let answer = outcome.map_err(|error| Stopped::thrown(key, error))?;
                 unknown.known();
-                Ok(())
+                Ok(answer)
             }
             () = patience => Err(Stopped::Cancelled),
         }
@@ -84,6 +90,7 @@ impl Run {
 /// Unless what it stands for came to a good end, the session is read anew by the next run.
 struct LogUnknown<'a> {
     session: &'a Session,
+    stores: bool,
     known: bool,
 }
 
@@ -95,7 +102,7 @@ impl LogUnknown<'_> {
 
 impl Drop for LogUnknown<'_> {
     fn drop(&mut self) {
-        if !self.known {
+        if !self.known && self.stores {
             self.session.loaded.set(false);
         }
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use tokio_util::sync::CancellationToken;
 
 use super::family::{Family, RunHandle};
-use super::input::StartOptions;
+use super::input::{CompactRequest, StartOptions};
 use crate::error::CoreError;
 use crate::event::{ErrorReference, Event, HookError};
 use crate::hooks::{Commands, Dispatch};
@@ -71,6 +71,9 @@ pub(super) struct Run {
     pub usage: Cell<Usage>,
     /// The turn that is going on; 0 before the first.
     pub turn: Cell<u32>,
+    /// How many compactions there were.
+    pub compactions: Cell<u32>,
+    compact: Option<CompactRequest>,
     /// Ends what is going on of the run: it was cancelled, or it failed beside what is going on.
     pub stop: CancellationToken,
     /// Why it failed beside what was going on.
@@ -93,6 +96,8 @@ impl Run {
             inside_approval: options.inside_approval,
             usage: Cell::default(),
             turn: Cell::new(0),
+            compactions: Cell::new(0),
+            compact: options.compact,
             stop,
             failure: RefCell::default(),
         }
@@ -105,6 +110,7 @@ impl Run {
         let ended = match self.cancellable(place.begin()).await {
             // It never began: no hooks, nothing stored.
             Err(stopped) => Err(stopped),
+            Ok(()) if self.compact.is_some() => return self.drive_compaction(place).await,
             Ok(()) => {
                 let ended = self.body(&input).await;
                 self.finish(&ended).await;
@@ -117,7 +123,21 @@ impl Run {
             Err(Stopped::Failed(failure)) => (RunStopReason::Aborted, Some(failure.error)),
         };
         let result = self.summary(reason);
-        self.family.host.emit(&Effect::Done { run: self.key, result, error });
+        self.family.host.emit(&Effect::Done { run: self.key, result, error, compaction: None });
+        drop(place);
+        self.family.forget_run(self.key, &self.session);
+    }
+
+    /// A compaction that the host asked for: it has its place in the session like a run, and hooks of its own alone.
+    async fn drive_compaction(self, place: Turn) {
+        let instructions = self.compact.as_ref().and_then(|request| request.instructions.as_deref());
+        let (compaction, error) = match self.compact_now(instructions).await {
+            Ok(sizes) => (Some(sizes), None),
+            Err(Stopped::Cancelled) => (None, None),
+            Err(Stopped::Failed(failure)) => (None, Some(failure.error)),
+        };
+        let result = self.summary(RunStopReason::Aborted);
+        self.family.host.emit(&Effect::Done { run: self.key, result, error, compaction });
         drop(place);
         self.family.forget_run(self.key, &self.session);
     }

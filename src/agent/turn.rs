@@ -45,7 +45,8 @@ impl Run {
         if self.family.options.middleware.before_model {
             self.ask_middleware(MiddlewarePoint::BeforeModel, turn).await?;
         }
-        let (message, answer) = self.call_model(turn).await?;
+        self.compact_if_due().await?;
+        let (message, answer) = self.answer_of_model(turn).await?;
         self.record(&[Recorded::Assistant { key: message }]).await?;
         self.append(&answer.message, Some(message), None);
         self.tell(Event::Message { message });
@@ -58,7 +59,20 @@ impl Run {
         self.stopped().map_or(Ok(!calls.is_empty()), Err)
     }
 
-    async fn call_model(&self, turn: u32) -> Result<(CallId, ModelAnswer), Stopped> {
+    /// Calls the model, and once more if the request was too long and could be made shorter.
+    async fn answer_of_model(&self, turn: u32) -> Result<(CallId, ModelAnswer), Stopped> {
+        match self.call_model(turn).await {
+            Err((call, Stopped::Failed(failure))) => {
+                if !self.compact_after_overflow(call).await? {
+                    return Err(Stopped::Failed(failure));
+                }
+                self.call_model(turn).await.map_err(|(_call, stopped)| stopped)
+            }
+            answered => answered.map_err(|(_call, stopped)| stopped),
+        }
+    }
+
+    async fn call_model(&self, turn: u32) -> Result<(CallId, ModelAnswer), (CallId, Stopped)> {
         let model = self.family.options.model_name.as_str();
         self.tell(Event::ModelCallStart { turn, model });
         let started = Instant::now();
@@ -80,7 +94,7 @@ impl Run {
             Err(Stopped::Failed(failure)) => (None, Some(failure.thrown.message.as_str())),
         };
         self.tell(Event::ModelCallEnd { turn, model, duration_ms, usage, error });
-        answer.map(|answer| (message, answer))
+        answer.map(|answer| (message, answer)).map_err(|stopped| (message, stopped))
     }
 
     /// Runs the calls of one message, so many at a time, and appends their results in call order.

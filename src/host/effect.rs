@@ -5,7 +5,9 @@
 use serde::Serialize;
 
 use crate::event::{DecidedBy, ErrorReference, Event, HookError};
-use crate::types::{CallId, Decision, HandlerId, HookName, HookStatus, OperationKey, RunKey, RunStopReason, Usage};
+use crate::types::{
+    CallId, CompactionKind, Decision, HandlerId, HookName, HookStatus, OperationKey, RunKey, RunStopReason, Usage,
+};
 
 /// Why a pending call was given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -69,12 +71,44 @@ pub struct HookSubject {
     pub error: Option<HookError>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<CompactionSubject>,
+}
+
+/// What a compaction came to, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CompactionSizes {
+    pub before: f64,
+    pub after: f64,
+}
+
+/// What events of a compaction carry.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CompactionSubject {
+    /// Which of its run's it is, from 1.
+    pub number: u32,
+    pub kind: CompactionKind,
+    pub before: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
 }
 
 impl HookSubject {
     /// An event that carries nothing yet.
     pub fn of(event: HookName) -> HookSubject {
-        HookSubject { event, call: None, status: None, result: None, run_result: None, error: None, duration_ms: None }
+        HookSubject {
+            event,
+            call: None,
+            status: None,
+            result: None,
+            run_result: None,
+            error: None,
+            duration_ms: None,
+            compaction: None,
+        }
     }
 }
 
@@ -135,6 +169,16 @@ pub enum Recorded<'a> {
     },
 }
 
+/// How a conversation is compacted.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(tag = "how", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum CompactionChange<'a> {
+    /// These results, as (message, position), become references.
+    References { results: &'a [(usize, usize)], before: f64 },
+    /// The messages before `to`, but for `except`, are replaced by the summary kept under `summary`, or by a marker.
+    Cut { to: usize, except: Option<usize>, summary: Option<CallId>, before: f64 },
+}
+
 /// A call that the core made.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct MadeCall<'a> {
@@ -159,6 +203,27 @@ pub enum Effect<'a> {
     WrapNext { run: RunKey, wrap: CallId, index: u32, result: CallId },
     /// Keep, under `key`, the call kept under `call` with the path that permission sees in place of the model's.
     AskedCall { run: RunKey, key: CallId, call: CallId, path: &'a str },
+    /// Measure what the next request would come to. Answered with `{ tokens, window }`.
+    Measure { id: CallId, run: RunKey },
+    /// Tell what a compaction could do. Answered with `{ pieces, fixed }`.
+    Outline { id: CallId, run: RunKey },
+    /// Have the model summarise the messages before `to`, but for `except`. Answered with what it used.
+    Summarise {
+        id: CallId,
+        run: RunKey,
+        to: usize,
+        except: Option<usize>,
+        instructions: Option<&'a str>,
+        max_tokens: u32,
+    },
+    /// Put the compacted conversation in the place of the old, in the log first. Answered with what is left.
+    Compact { id: CallId, run: RunKey, change: CompactionChange<'a> },
+    /// Ask the host's compactor. Answered as `Compact`; nothing where it changed nothing.
+    AskCompactor { id: CallId, run: RunKey, instructions: Option<&'a str> },
+    /// Whether the error of the model call `call` says that the request was too long. Answered with whether it does.
+    IsOverflow { id: CallId, run: RunKey, call: CallId },
+    /// Execute a built-in tool whose work is the host's. Answered like `Tool`.
+    HostTool { id: CallId, run: RunKey, call: CallId, name: &'a str },
     /// Read the session's log into the conversation; with `recover`, calls without a result get a failed one. Answered with
     /// how many messages there are, and what was mended.
     Load { id: CallId, run: RunKey, recover: bool },
@@ -225,6 +290,9 @@ pub enum Effect<'a> {
         result: RunSummary,
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<ErrorReference>,
+        /// It was a compaction that the host asked for.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        compaction: Option<CompactionSizes>,
     },
     /// An operation that the host waits for is over.
     Operation { operation: OperationKey },
@@ -232,13 +300,20 @@ pub enum Effect<'a> {
 
 impl Effect<'_> {
     /// The tags of all variants, in order: what `lib/effects.js` must have a case for.
-    pub const TAGS: [&'static str; 28] = [
+    pub const TAGS: [&'static str; 35] = [
         "model",
         "check",
         "tool",
         "wrap_tool",
         "wrap_next",
         "asked_call",
+        "measure",
+        "outline",
+        "summarise",
+        "compact",
+        "ask_compactor",
+        "is_overflow",
+        "host_tool",
         "load",
         "record",
         "forget_session",

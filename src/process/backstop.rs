@@ -54,8 +54,8 @@ impl Seen {
     }
 
     /// The command's pipes, by the numbers that the system has for them.
-    pub(super) fn note_pipes(&mut self, numbers: impl Iterator<Item = u64>) {
-        self.pipes = numbers.map(|number| format!("pipe:[{number}]")).collect();
+    pub(super) fn note_pipes(&mut self, numbers: &[u64]) {
+        self.pipes = numbers.iter().map(|number| format!("pipe:[{number}]")).collect();
     }
 
     /// Adds those who hold the command's pipes, whoever their parents were. Only for a tree that has fallen apart. Whether

@@ -16,6 +16,8 @@ mod clock;
 #[cfg(target_os = "linux")]
 mod failure;
 #[cfg(target_os = "linux")]
+mod outputs;
+#[cfg(target_os = "linux")]
 mod pipes;
 #[cfg(target_os = "linux")]
 mod spawn;

@@ -44,6 +44,20 @@ pub(super) fn read_now(fd: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<usize
     usize::try_from(count).map_err(|_| io::Error::last_os_error())
 }
 
+/// Writes what a pipe has room for, without waiting. A reader that is gone, or no room at all, is nothing written: who
+/// writes the rest will see.
+pub(super) fn write_now(fd: &impl AsRawFd, bytes: &[u8]) -> usize {
+    let fd = fd.as_raw_fd();
+    // SAFETY: sets a flag of our end; the pointer and the length are those of one buffer.
+    let count = unsafe {
+        if libc::fcntl(fd, libc::F_SETFL, libc::O_NONBLOCK) < 0 {
+            return 0;
+        }
+        libc::write(fd, bytes.as_ptr().cast(), bytes.len())
+    };
+    usize::try_from(count).unwrap_or(0)
+}
+
 /// The number that the system has for a pipe, the same for both ends.
 pub(super) fn number(fd: &impl AsRawFd) -> Option<u64> {
     // SAFETY: a struct of integers, which the call fills if it succeeds.

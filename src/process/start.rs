@@ -10,20 +10,26 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 
 use super::command::{Command, Confinement, Streams};
 use super::failure;
-use super::pipes::{Ends, pipe};
+use super::pipes::{Ends, number, pipe, write_now};
 use super::spawn::{Descriptors, spawn};
 use super::supervisor::Supervisor;
 
-/// A supervisor that was started, and has yet to be told what to do.
+/// A supervisor that was started.
 pub(super) struct Started {
     pub process: Supervisor,
     pub request: Vec<u8>,
+    /// How much of the request is in the pipe.
+    pub sent: usize,
     pub control: Sender,
     pub status: Receiver,
-    pub stdin: Sender,
+    /// How much of the input is in the pipe. When all is, the pipe is closed.
+    pub written: usize,
+    pub stdin: Option<Sender>,
     pub stdout: Receiver,
     /// None: it comes through stdout.
     pub stderr: Option<Receiver>,
+    /// The numbers that the system has for the command's pipes.
+    pub pipes: Vec<u64>,
     pub held: Duration,
 }
 
@@ -48,16 +54,34 @@ pub(super) fn start(supervisor: &Path, command: &Command) -> Result<Started, Str
         control: control.read,
         status: status.write,
     };
+    // What fits is there before anybody reads: nobody has to wait for it.
+    let sent = write_now(&control.write, &request);
+    let written = write_now(&stdin.write, &command.stdin);
+    let numbers = [Some(&stdin.write), Some(&stdout.read), stderr_read.as_ref()];
+    let pipes = numbers.into_iter().flatten().filter_map(number).collect();
     // Ours before the process: if the runtime takes no more of them, nothing was started.
     let control = Sender::from_owned_fd(control.write).map_err(of_pipes)?;
     let status = Receiver::from_owned_fd(status.read).map_err(of_pipes)?;
-    let stdin = Sender::from_owned_fd(stdin.write).map_err(of_pipes)?;
+    let stdin = (written < command.stdin.len()).then(|| Sender::from_owned_fd(stdin.write));
+    let stdin = stdin.transpose().map_err(of_pipes)?;
     let stdout = Receiver::from_owned_fd(stdout.read).map_err(of_pipes)?;
     let stderr = stderr_read.map(Receiver::from_owned_fd).transpose().map_err(of_pipes)?;
     let before = Instant::now();
     let pid = spawn(&program, &theirs).map_err(|cause| failure::of_spawn(&cause, supervisor))?;
     let held = before.elapsed();
-    Ok(Started { process: Supervisor::new(pid), request, control, status, stdin, stdout, stderr, held })
+    Ok(Started {
+        process: Supervisor::new(pid),
+        request,
+        sent,
+        control,
+        status,
+        written,
+        stdin,
+        stdout,
+        stderr,
+        pipes,
+        held,
+    })
 }
 
 fn encode(command: &Command) -> Result<Vec<u8>, String> {

@@ -17,7 +17,7 @@ use super::command::Command;
 use super::failure;
 use super::outcome::{End, Ended};
 use super::output::{Sink, Stream, Taken};
-use super::pipes::{number, read_now};
+use super::outputs::Outputs;
 use super::start::{Started, start};
 use super::supervisor::Supervisor;
 
@@ -31,9 +31,6 @@ const BACKSTOP_TIMES: u32 = 250;
 /// The first look at who is in the tree, and the longest time between two.
 const FIRST_LOOK: Duration = Duration::from_millis(25);
 const LONGEST_LOOK: Duration = Duration::from_millis(800);
-const READ_BYTES: usize = 32 << 10;
-/// What may be in a pipe whose writers are dead: the kernel lets nobody but root make larger ones.
-const MAX_LEFT_BYTES: usize = 1 << 20;
 
 /// Who asks for a command, and what for.
 pub(super) struct Order {
@@ -64,30 +61,26 @@ pub(super) async fn watch(order: Order) {
     if let Some(timeout) = command.timeout {
         clock.set(Alarm::Deadline, timeout.saturating_sub(began.elapsed()));
     }
-    let Started { process, request, control, status, stdin, stdout, stderr, held } = started;
+    let Started { process, request, sent, control, status, written, stdin, stdout, stderr, pipes, held } = started;
     let mut seen = Seen::default();
-    let outputs = [Some(&stdout), stderr.as_ref()].into_iter().flatten().filter_map(number);
-    seen.note_pipes(outputs.chain(number(&stdin)));
+    seen.note_pipes(&pipes);
     let since = start_of(process.pid()).unwrap_or(0);
     let watch = Watch {
         supervisor,
-        stdin: (!command.stdin.is_empty()).then_some(stdin),
+        stdin,
         command,
-        sink,
         kill,
         tell: Some(tell),
         began,
         held,
         process,
         request,
-        sent: 0,
+        sent,
         control: Some(control),
         status,
         line: Vec::new(),
-        written: 0,
-        stdout: Some(stdout),
-        stderr,
-        buffer: vec![0; READ_BYTES],
+        written,
+        outputs: Outputs::new(stdout, stderr, sink),
         clock,
         end: None,
         main_end: None,
@@ -104,7 +97,6 @@ pub(super) async fn watch(order: Order) {
 struct Watch {
     supervisor: Arc<PathBuf>,
     command: Command,
-    sink: Box<dyn Sink>,
     kill: CancellationToken,
     /// Until the caller was told.
     tell: Option<oneshot::Sender<Ended>>,
@@ -120,9 +112,7 @@ struct Watch {
     line: Vec<u8>,
     stdin: Option<Sender>,
     written: usize,
-    stdout: Option<Receiver>,
-    stderr: Option<Receiver>,
-    buffer: Vec<u8>,
+    outputs: Outputs,
     clock: Clock,
     /// Why we ended the command, if we did.
     end: Option<End>,
@@ -163,7 +153,11 @@ impl Watch {
         if !self.clean {
             self.replace_supervisor().await;
         }
-        self.read_what_is_left();
+        // What the command wrote before its end is in the pipes by now; who holds them still is none of the tree.
+        let taken = self.outputs.read_all_now();
+        self.end_if_full(taken);
+        self.output_held |= !self.outputs.are_closed();
+        self.outputs.close();
         self.control = None;
         self.process.reap().await;
         self.seen.bury();
@@ -180,8 +174,7 @@ impl Watch {
             () = until(self.clock.next()) => Event::Time,
             () = writable(self.control.as_ref()), if self.sent < self.request.len() => Event::Request,
             () = writable(self.stdin.as_ref()) => Event::Input,
-            () = readable(self.stdout.as_ref()) => Event::Output(Stream::Stdout),
-            () = readable(self.stderr.as_ref()) => Event::Output(Stream::Stderr),
+            stream = self.outputs.ready() => Event::Output(stream),
         }
     }
 
@@ -214,47 +207,29 @@ impl Watch {
     }
 
     fn read_output(&mut self, stream: Stream) {
-        let pipe = match stream {
-            Stream::Stdout => &self.stdout,
-            Stream::Stderr => &self.stderr,
-        };
-        let Some(pipe) = pipe else { return };
-        match pipe.try_read(&mut self.buffer) {
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Ok(0) | Err(_) => self.close(stream),
-            Ok(count) => self.give(stream, count),
-        }
-    }
-
-    /// Nobody can write to it any more.
-    fn close(&mut self, stream: Stream) {
-        match stream {
-            Stream::Stdout => self.stdout = None,
-            Stream::Stderr => self.stderr = None,
-        }
-        self.sink.ended(stream);
+        let taken = self.outputs.read(stream);
+        self.end_if_full(taken);
         self.finish_if_over();
     }
 
-    fn give(&mut self, stream: Stream, count: usize) {
-        let Some(bytes) = self.buffer.get(..count) else { return };
-        if self.sink.take(stream, bytes) == Taken::Full {
-            // Also when the main process has ended by now: what it wrote was too much.
+    /// Reads what is there and no more.
+    fn close_outputs(&mut self) {
+        let taken = self.outputs.read_all_now();
+        self.end_if_full(taken);
+        self.outputs.close();
+    }
+
+    /// Also when the main process has ended by now: what it wrote was too much.
+    fn end_if_full(&mut self, taken: Taken) {
+        if taken == Taken::Full {
             self.end.get_or_insert(End::OutputLimit);
-            self.cut_output();
             self.kill_tree();
         }
     }
 
-    /// Whoever goes on writing meets a broken pipe.
-    fn cut_output(&mut self) {
-        self.stdout = None;
-        self.stderr = None;
-    }
-
     /// The main process has ended and all output is here: whatever it left running is killed.
     fn finish_if_over(&mut self) {
-        if self.main_end.is_some() && self.stdout.is_none() && self.stderr.is_none() {
+        if self.main_end.is_some() && self.outputs.are_closed() {
             self.kill_tree();
         }
     }
@@ -263,8 +238,7 @@ impl Watch {
     fn stop(&mut self, why: End) {
         if self.main_end.is_some() {
             // It is over, and only its output was waited for.
-            self.read_what_is_there();
-            self.cut_output();
+            self.close_outputs();
         } else {
             self.end.get_or_insert(why);
         }
@@ -280,8 +254,8 @@ impl Watch {
         self.process.signal(libc::SIGCONT);
         self.clock.clear(Alarm::Deadline);
         self.clock.clear(Alarm::PipeGrace);
-        self.clock.set(Alarm::MoveOn, MOVE_ON.max(self.command.kill_grace + MOVE_ON / 2));
-        self.clock.set(Alarm::Backstop, BACKSTOP.max(self.command.kill_grace + BACKSTOP / 2));
+        self.clock.set(Alarm::MoveOn, MOVE_ON.max(self.command.kill_grace.saturating_add(MOVE_ON / 2)));
+        self.clock.set(Alarm::Backstop, BACKSTOP.max(self.command.kill_grace.saturating_add(BACKSTOP / 2)));
     }
 
     fn ring(&mut self) {
@@ -290,8 +264,7 @@ impl Watch {
                 Alarm::Deadline => self.stop(End::Timeout),
                 Alarm::PipeGrace => {
                     self.output_held = true;
-                    self.read_what_is_there();
-                    self.cut_output();
+                    self.close_outputs();
                     self.kill_tree();
                 }
                 Alarm::MoveOn => self.tell(false),
@@ -397,39 +370,10 @@ impl Watch {
         tracing::warn!(supervisor = self.process.pid(), "processes of a command cannot be killed");
     }
 
-    /// What a command wrote before its end is in the pipes by now.
-    fn read_what_is_left(&mut self) {
-        self.read_what_is_there();
-        // Who holds them now is none of the tree.
-        self.output_held |= self.stdout.is_some() || self.stderr.is_some();
-        self.cut_output();
-    }
-
-    fn read_what_is_there(&mut self) {
-        for stream in [Stream::Stdout, Stream::Stderr] {
-            let mut read = 0;
-            while read < MAX_LEFT_BYTES {
-                let pipe = match stream {
-                    Stream::Stdout => &self.stdout,
-                    Stream::Stderr => &self.stderr,
-                };
-                let Some(pipe) = pipe else { break };
-                match read_now(pipe, &mut self.buffer) {
-                    Ok(0) => self.close(stream),
-                    Ok(count) => {
-                        read += count;
-                        self.give(stream, count);
-                    }
-                    Err(_) => break,
-                }
-            }
-        }
-    }
-
     /// Tells the caller, once.
     fn tell(&mut self, clean: bool) {
         let Some(tell) = self.tell.take() else { return };
-        self.cut_output();
+        self.outputs.close();
         let end = self.end.clone().or_else(|| self.main_end.clone()).unwrap_or(End::SupervisorLost);
         let ended = Ended {
             end,
@@ -441,13 +385,6 @@ impl Watch {
         };
         // The caller may have lost interest.
         drop(tell.send(ended));
-    }
-}
-
-async fn readable(pipe: Option<&Receiver>) {
-    match pipe {
-        Some(pipe) => drop(pipe.readable().await),
-        None => std::future::pending().await,
     }
 }
 

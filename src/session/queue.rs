@@ -16,6 +16,8 @@ pub struct Session {
     pub conversation: RefCell<Conversation>,
     /// Whether the conversation is what the log holds. Where there is no log, it always is.
     pub loaded: Cell<bool>,
+    /// The size, in tokens, below which no compaction is tried.
+    pub quiet_below: Cell<f64>,
     /// When a run last ended here, by the family's count.
     pub used: Cell<u64>,
 }
@@ -35,6 +37,7 @@ impl Session {
             idle: Notify::new(),
             conversation: RefCell::default(),
             loaded: Cell::new(loaded),
+            quiet_below: Cell::new(0.0),
             used: Cell::new(0),
         }
     }

@@ -7,4 +7,4 @@ mod outcome;
 
 pub use ids::{CallId, HandlerId, OperationKey, RunKey};
 pub use message::{MessageOutline, Role, ToolCall};
-pub use outcome::{Decision, HookName, HookStatus, RunStopReason, StopReason, Usage};
+pub use outcome::{CompactionKind, Decision, HookName, HookStatus, RunStopReason, StopReason, Usage};

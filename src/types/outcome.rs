@@ -131,3 +131,15 @@ fn maybe_whole<S: serde::Serializer>(value: &Option<f64>, serializer: S) -> Resu
         None => serializer.serialize_none(),
     }
 }
+
+/// Which stage of a compaction, as hooks and events name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompactionKind {
+    /// Old tool results become references.
+    Micro,
+    /// Old turns are summarised.
+    Auto,
+    /// The host asked for it.
+    Manual,
+}

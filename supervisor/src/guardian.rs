@@ -6,7 +6,7 @@ use lite_agent_supervisor::protocol::{CONTROL_FD, HEADER_BYTES, Request, STATUS_
 use crate::command::Prepared;
 use crate::keeper::{Charge, keep};
 use crate::sys::{self, Change, Errno, Reaped};
-use crate::tree::{self, Sight};
+use crate::tree;
 
 const FIRST_FOREIGN_FD: u32 = STATUS_FD.cast_unsigned() + 1;
 
@@ -29,12 +29,11 @@ pub fn guard() -> ! {
         Err(error) => refuse(Stage::Setup, error),
     };
     let guardian = sys::own_pid();
-    let sight = Sight::find();
     let keeper = match sys::fork() {
         Ok(0) => {
             sys::close(ordering);
             sys::close(CONTROL_FD);
-            keep(Charge { request, prepared, sight, guardian, host, orders, signals })
+            keep(Charge { request, prepared, guardian, host, orders, signals })
         }
         Ok(pid) => pid,
         Err(error) => refuse(Stage::Fork, error),
@@ -43,7 +42,7 @@ pub fn guard() -> ! {
     sys::close(orders);
     sys::become_unreadable();
     sys::let_go_of_streams();
-    Guardian { keeper, sight, signals, host: sys::process_descriptor(host), ordering: Some(ordering) }.watch()
+    Guardian { keeper, signals, host: sys::process_descriptor(host), ordering: Some(ordering) }.watch()
 }
 
 fn read_request() -> Request {
@@ -74,7 +73,6 @@ fn refuse(stage: Stage, Errno(errno): Errno) -> ! {
 
 struct Guardian {
     keeper: i32,
-    sight: Sight,
     signals: i32,
     /// Readable when the host has died: another process may hold the control pipe open, if the host forked without exec.
     host: i32,
@@ -113,7 +111,7 @@ impl Guardian {
         if matches!(change, Change::Killed(_) | Change::Stopped) {
             sys::tell(STATUS_FD, Status::Lost);
         }
-        tree::destroy(self.sight, None, |_| {});
+        tree::destroy(None, |_| {});
         leave()
     }
 }

@@ -13,7 +13,6 @@ use crate::tree::{self, Sight};
 pub struct Charge {
     pub request: Request,
     pub prepared: Prepared,
-    pub sight: Sight,
     pub guardian: i32,
     pub host: i32,
     /// Closed by the guardian, or by its death, to have the tree killed.
@@ -29,7 +28,7 @@ pub fn keep(charge: Charge) -> ! {
         host: charge.host,
         host_group: sys::group_of(charge.host),
     });
-    if limits::is_any(charge.request.limits) && charge.sight == Sight::Blind {
+    if limits::is_any(charge.request.limits) && Sight::find() == Sight::Blind {
         refuse(Stage::Proc, Errno(libc::ENOENT));
     }
     if let Err(error) = sys::become_subreaper() {
@@ -118,12 +117,12 @@ impl Keeper {
     }
 
     fn ask_to_end(&mut self) {
-        tree::ask_to_end(self.charge.sight, self.main);
+        tree::ask_to_end(self.main);
         self.kill_at = Some(sys::monotonic_ms().saturating_add(self.charge.request.kill_grace_ms));
     }
 
     fn measure(&mut self, now: u64) {
-        let bound = match limits::measure(self.charge.request.limits, self.charge.sight) {
+        let bound = match limits::measure(self.charge.request.limits) {
             Measure::Within { next_look_ms } => {
                 self.next_look = Some(now + next_look_ms);
                 return;
@@ -141,8 +140,7 @@ impl Keeper {
     }
 
     fn destroy(&mut self) -> ! {
-        let (sight, main) = (self.charge.sight, self.main);
-        tree::destroy(sight, main, |reaped| self.note(reaped));
+        tree::destroy(self.main, |reaped| self.note(reaped));
         self.leave()
     }
 

@@ -43,8 +43,8 @@ pub enum Measure {
 }
 
 /// Measures the tree below this process.
-pub fn measure(limits: Limits, sight: Sight) -> Measure {
-    let own = sys::own_pid();
+pub fn measure(limits: Limits) -> Measure {
+    let (own, sight) = (sys::own_pid(), Sight::find());
     // A bomb of forks is not looked through to its end.
     if let Some(most) = limits.max_processes {
         let enough = usize::try_from(most).unwrap_or(usize::MAX);

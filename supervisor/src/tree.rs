@@ -101,7 +101,8 @@ fn parse_stat(line: &[u8]) -> Option<Stat> {
 }
 
 /// Asks every process to end. One that is stopped could not hear.
-pub fn ask_to_end(sight: Sight, main: Option<i32>) {
+pub fn ask_to_end(main: Option<i32>) {
+    let sight = Sight::find();
     if let (Sight::Blind, Some(main)) = (sight, main) {
         // Its own session: most of the tree, and without a search.
         sys::send(-main, libc::SIGTERM);
@@ -116,14 +117,13 @@ pub fn ask_to_end(sight: Sight, main: Option<i32>) {
 /// Kills everything below this process and reaps it; `reaped` sees each. `main`: the command, if it was not reaped yet.
 /// Comes back when nothing is left: a process that we may not kill (it became another user's) is tried again for as long
 /// as it lives.
-pub fn destroy(sight: Sight, main: Option<i32>, mut reaped: impl FnMut(Reaped)) {
+pub fn destroy(main: Option<i32>, mut reaped: impl FnMut(Reaped)) {
     let own = sys::own_pid();
-    sys::hurry();
     if let Some(main) = main {
         // Its group, at one stroke and without a search: a bomb of forks is one group as a rule.
         sys::send(-main, libc::SIGKILL);
     }
-    let mut frozen = false;
+    let mut sight = None;
     let mut pause_us = FIRST_PAUSE_US;
     loop {
         // Before any look: where blind, one takes a second.
@@ -137,10 +137,14 @@ pub fn destroy(sight: Sight, main: Option<i32>, mut reaped: impl FnMut(Reaped)) 
                 }
             }
         }
-        if !frozen && sight != Sight::Blind {
-            freeze(sight, own);
-            frozen = true;
-        }
+        let sight = *sight.get_or_insert_with(|| {
+            sys::hurry();
+            let sight = Sight::find();
+            if sight != Sight::Blind {
+                freeze(sight, own);
+            }
+            sight
+        });
         // Whoever loses its parent by this is our child at the next look, or when that parent is gone.
         signal_groups(&sight.below(own), &mut HashSet::new(), libc::SIGKILL);
         sys::pause_us(pause_us);

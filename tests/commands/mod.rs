@@ -38,7 +38,7 @@ fn build() -> PathBuf {
     cargo.current_dir(root).args(["rustc", "--quiet", "--package=lite-agent-supervisor"]);
     cargo.args(["--bin=lite-agent-supervisor", "--profile=supervisor", "--target-dir=target/supervisor"]);
     if linkable {
-        cargo.args(["--", "-Ctarget-feature=+crt-static"]);
+        cargo.args(["--", "-Ctarget-feature=+crt-static", "-Crelocation-model=static"]);
     }
     assert!(cargo.status().unwrap().success(), "the supervisor could not be built");
     root.join("target/supervisor/supervisor/lite-agent-supervisor")

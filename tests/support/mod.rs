@@ -39,7 +39,7 @@ impl ScriptedHost {
         let driver = Driver::new(Box::new(move || notify.notify_one()));
         let mut full = json!({
             "modelName": "scripted", "maxTurns": 50, "maxParallelTools": 10, "tools": [], "hostRedacts": false,
-            "workdir": ".", "builtinTools": [], "denySymlinks": false, "stores": false, "commands": { "addonFolder": "/none", "environment": [], "timeoutMs": 1000, "maxOutputBytes": 1000, "sandboxed": false }, "recovers": true, "audits": false, "hostPolicy": false, "dryRun": false,
+            "workdir": ".", "builtinTools": [], "denySymlinks": false, "stores": false, "compaction": { "automatic": false, "host": false }, "commands": { "addonFolder": "/none", "environment": [], "timeoutMs": 1000, "maxOutputBytes": 1000, "sandboxed": false }, "recovers": true, "audits": false, "hostPolicy": false, "dryRun": false,
             "hasApproval": false,
             "middleware": { "beforeAgent": false, "beforeModel": false, "afterAgent": false, "wrapToolCall": false },
         });

@@ -92,7 +92,7 @@ fn single<'a>(text: &'a str, from: usize, context: &Context, longest: usize) -> 
     if context.spaced
         && let Some(block) = block(text, from, at)
     {
-        return Single::Secret(block);
+        return block;
     }
     if let Some(behind) = behind_references(rest) {
         let start = at + behind;
@@ -112,7 +112,7 @@ fn single<'a>(text: &'a str, from: usize, context: &Context, longest: usize) -> 
 }
 
 /// The lines of a block of YAML, `|` or `>` behind the name: those that are further in than the line of the name.
-fn block<'a>(text: &'a str, from: usize, at: usize) -> Option<Value<'a>> {
+fn block<'a>(text: &'a str, from: usize, at: usize) -> Option<Single<'a>> {
     let rest = text.get(at..)?;
     let mark = rest.strip_prefix(['|', '>'])?;
     let line_end = mark.find('\n')?;
@@ -134,8 +134,11 @@ fn block<'a>(text: &'a str, from: usize, at: usize) -> Option<Value<'a>> {
     let lines = text.get(first..end)?;
     let start = first + lines.len() - lines.trim_start().len();
     let end = first + lines.trim_end().len();
-    let secret = text.get(start..end).filter(|secret| !secret.is_empty() && !secret.starts_with(MASK))?;
-    Some(Value { text: secret, secrets: std::iter::once(start..end).collect(), end, quoted: true })
+    let secret = text.get(start..end)?;
+    if secret.is_empty() || secret.starts_with(MASK) {
+        return Some(Single::Nothing);
+    }
+    Some(Single::Secret(Value { text: secret, secrets: std::iter::once(start..end).collect(), end, quoted: true }))
 }
 
 /// Where what follows references goes on, if anything but a path does: `$(cat x)abc`, `${A}abc`.

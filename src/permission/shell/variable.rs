@@ -197,7 +197,8 @@ impl Variables {
         let tokens: Vec<&str> = source.split_whitespace().collect();
         let is_arithmetic =
             |token: &&str| matches!(*token, "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" | "-v" | "-R");
-        let is_whole = |token: &&str| !token.contains(['(', ')', '`']) && token.matches(['\'', '"']).count() % 2 == 0;
+        let is_whole =
+            |token: &&str| !token.contains(['(', ')', '`']) && token.matches(['\'', '"']).count().is_multiple_of(2);
         for at in (0..tokens.len()).filter(|at| tokens.get(*at).is_some_and(is_arithmetic)) {
             let sides = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|side| tokens.get(side));
             for side in sides {

@@ -14,6 +14,21 @@ pub struct BuiltinTool {
 /// All built-in tools.
 pub const BUILTIN_TOOLS: &[BuiltinTool] = &[
     BuiltinTool {
+        name: "context",
+        description: "Reads tool results that were too long to be shown whole, or that made room for newer ones. Without ref: \
+                      lists them. With ref: reads that one, from offset on. With query: the lines that hold it.",
+        parameters: r#"{
+  "type": "object",
+  "properties": {
+    "ref": { "type": "string", "description": "Which result, as its note says." },
+    "query": { "type": "string", "minLength": 1, "description": "Text to look for, in that result or in all." },
+    "offset": { "type": "integer", "minimum": 0, "description": "The first character to read, from 0." },
+    "limit": { "type": "integer", "minimum": 1, "maximum": 16000, "description": "How many characters to read. Default 8000." }
+  },
+  "additionalProperties": false
+}"#,
+    },
+    BuiltinTool {
         name: "bash",
         description: "Runs a command with the shell, in the working folder, and answers what it wrote on both streams and its \
                       exit code. Nothing that it starts outlives it: background processes are ended with it.",

@@ -1,0 +1,301 @@
+// Compaction as the host performs it: measures and outlines a conversation, has the model summarise, and puts the shorter
+// one in its place. When, and what goes, is the core's.
+import { callbackFrame, LazySignal } from "./context.js";
+import { copyFrozen } from "./frozen.js";
+import { callHost } from "./host-call.js";
+import { normaliseInput } from "./messages.js";
+import { isReference, readArchive, reference } from "./sessions/archive.js";
+import { blockTokens, estimateTokens, knownWindow, messageTokens, textTokens, valueTokens } from "./tokens.js";
+
+/** What a model is asked when it summarises. */
+const SUMMARY_SYSTEM =
+  "You summarise the earlier part of a conversation between a user and an agent, so that the agent can go on without it. " +
+  "Keep: what the user wants and has decided, what was done and found, names of files and exact values that still matter, " +
+  "what failed and why, and what is left to do. Write plain text, as short as it can be. Answer with the summary alone.";
+const SUMMARY_HEAD = "[Summary of the conversation so far]\n";
+const DROPPED = "[The earlier part of the conversation was dropped to make room: it could not be summarised]";
+/** Of one text of what is summarised so much is shown. */
+const MAX_SHOWN_LETTERS = 4_000;
+const LETTERS_PER_TOKEN = 4;
+const OVERFLOW_CODE = "context_length_exceeded";
+const OVERFLOW_MESSAGE = /prompt is too long|context (length|window)|maximum context|too many tokens/i;
+
+/** Tokens of a request beside its messages. */
+function fixedTokens({ request }) {
+  const { system, tools } = request;
+  return (system === undefined ? 0 : textTokens(system)) + (tools === undefined ? 0 : valueTokens(tools));
+}
+
+/** What the next request comes to, and the model's window. */
+export function performMeasure(family, run, { id }) {
+  const { provider, contextWindow, automatic } = family.parts;
+  const window = contextWindow ?? provider.context?.contextWindow ?? knownWindow(family.parts.request.model) ?? null;
+  const count = provider.context?.countTokens;
+  if (automatic && window !== null && typeof count === "function") {
+    const lazy = new LazySignal();
+    ask(
+      family,
+      run,
+      id,
+      lazy,
+      () => {
+        const request = { ...family.parts.request, messages: run.conversation.view.slice() };
+        return provider.context.countTokens(request, lazy.signal);
+      },
+      (tokens) => {
+        const usable = typeof tokens === "number" && Number.isFinite(tokens) && tokens >= 0;
+        return JSON.stringify({ tokens: usable ? tokens : estimated(family, run), window });
+      },
+    );
+    return;
+  }
+  family.answer(id, 0, JSON.stringify({ tokens: estimated(family, run), window }));
+}
+
+/** What the model last said that it used, and an estimate of what came since; else an estimate of all. */
+function estimated(family, run) {
+  const { conversation } = run;
+  const { messages, used } = conversation;
+  if (used !== null && used.messages <= messages.length) {
+    return used.tokens + estimateTokens(messages.slice(used.messages));
+  }
+  return fixed(family) + conversation.tokens();
+}
+
+function fixed(family) {
+  family.parts.fixedTokens ??= fixedTokens(family.parts);
+  return family.parts.fixedTokens;
+}
+
+/** The conversation as a plan needs it. */
+export function performOutline(family, run, { id }) {
+  const pieces = run.conversation.messages.map((message) => {
+    const tokens = messageTokens(message);
+    if (message.role === "assistant") return { kind: "assistant", tokens };
+    if (!isResults(message)) return { kind: "user", tokens };
+    const results = message.content.map((block) => ({
+      tokens: blockTokens(block),
+      isReference: block.type !== "tool_result" || isReference(block),
+    }));
+    return { kind: "results", tokens, results };
+  });
+  family.answer(id, 0, JSON.stringify({ pieces, fixed: fixed(family) }));
+}
+
+function isResults({ role, content }) {
+  return role !== "assistant" && Array.isArray(content) && content.some(({ type }) => type === "tool_result");
+}
+
+/** Has the model summarise what goes. */
+export function performSummarise(family, run, { id, to, except, instructions, maxTokens }) {
+  const lazy = new LazySignal();
+  const going = run.conversation.messages.filter((_message, index) => index < to && index !== except);
+  ask(
+    family,
+    run,
+    id,
+    lazy,
+    async () => {
+      const { provider, request } = family.parts;
+      const wish =
+        instructions === undefined || instructions === "" ? "" : `\n\nThe user asks of the summary: ${instructions}`;
+      const room = Math.max(maxTokens * 8, 2_000) * LETTERS_PER_TOKEN;
+      const content = `${transcript(going, room)}\n\n---\nSummarise this conversation.${wish}`;
+      const stream = provider.stream(
+        { model: request.model, system: SUMMARY_SYSTEM, messages: [{ role: "user", content }], maxTokens },
+        lazy.signal,
+      );
+      let done;
+      for await (const chunk of stream) if (chunk?.type === "message_done") done = chunk;
+      const text = summaryText(done?.message);
+      if (text === "") throw new Error("the model answered with no summary");
+      run.values.set(id, text.slice(0, maxTokens * LETTERS_PER_TOKEN));
+      const { inputTokens = 0, outputTokens = 0 } = done.usage ?? {};
+      return { inputTokens, outputTokens };
+    },
+    (usage) => JSON.stringify(usage),
+  );
+}
+
+function summaryText(message) {
+  if (typeof message?.content === "string") return message.content.trim();
+  if (!Array.isArray(message?.content)) return "";
+  return message.content
+    .filter(({ type }) => type === "text")
+    .map(({ text }) => String(text))
+    .join("\n")
+    .trim();
+}
+
+/** Messages as text: the newest whole, of the rest as much as fits. */
+function transcript(messages, room) {
+  const parts = [];
+  let left = room;
+  for (let index = messages.length - 1; index >= 0 && left > 0; index -= 1) {
+    const part = shown(messages[index]).slice(0, left);
+    left -= part.length;
+    parts.unshift(part);
+  }
+  return parts.join("\n");
+}
+
+function shown({ role, content }) {
+  const who = role === "assistant" ? "Agent" : "User";
+  if (typeof content === "string") return `${who}: ${cut(content)}`;
+  return content.map((block) => shownBlock(who, block)).join("\n");
+}
+
+function shownBlock(who, block) {
+  switch (block.type) {
+    case "text":
+      return `${who}: ${cut(block.text)}`;
+    case "tool_call":
+      return `Agent calls ${block.name}: ${cut(JSON.stringify(block.input) ?? "")}`;
+    case "tool_result": {
+      const text = typeof block.content === "string" ? block.content : summaryText({ content: block.content });
+      return `Result${block.isError ? " (failed)" : ""}: ${cut(text)}`;
+    }
+    case "compaction":
+      return `${who}: ${cut(block.content ?? "")}`;
+    default:
+      return `${who}: [${block.type}]`;
+  }
+}
+
+function cut(text) {
+  if (text.length <= MAX_SHOWN_LETTERS) return text;
+  return `${text.slice(0, MAX_SHOWN_LETTERS / 2)} […] ${text.slice(-MAX_SHOWN_LETTERS / 2)}`;
+}
+
+/** Puts the compacted conversation in the place of the old. */
+export function performCompact(family, run, { id, change }) {
+  const { messages } = run.conversation;
+  const next = change.how === "references" ? withReferences(messages, change.results) : withSummary(run, change);
+  ask(
+    family,
+    run,
+    id,
+    null,
+    () => replace(run, next, change.before),
+    (answer) => answer,
+  );
+}
+
+function withReferences(messages, results) {
+  const names = callNames(messages);
+  const byMessage = Map.groupBy?.(results, ([message]) => message) ?? groupByMessage(results);
+  return messages.map((message, index) => {
+    const planned = byMessage.get(index);
+    if (planned === undefined) return message;
+    const content = message.content.slice();
+    for (const [, position] of planned)
+      content[position] = reference(content[position], names.get(content[position].id));
+    return Object.freeze({ role: message.role, content: Object.freeze(content) });
+  });
+}
+
+function groupByMessage(results) {
+  const groups = new Map();
+  for (const planned of results) {
+    const group = groups.get(planned[0]);
+    if (group === undefined) groups.set(planned[0], [planned]);
+    else group.push(planned);
+  }
+  return groups;
+}
+
+function callNames(messages) {
+  const names = new Map();
+  for (const { role, content } of messages) {
+    if (role !== "assistant" || typeof content === "string") continue;
+    for (const { type, id, name } of content) if (type === "tool_call") names.set(id, name);
+  }
+  return names;
+}
+
+function withSummary(run, { to, except, summary }) {
+  const { messages } = run.conversation;
+  const text = summary === undefined ? DROPPED : `${SUMMARY_HEAD}${run.values.get(summary)}`;
+  const next = [Object.freeze({ role: "user", content: text })];
+  if (except !== undefined) next.push(messages[except]);
+  for (let index = to; index < messages.length; index += 1) next.push(messages[index]);
+  return next;
+}
+
+/** Stores the new conversation, then takes it up. */
+async function replace(run, messages, before) {
+  const { conversation } = run;
+  const freed = conversation.tokens() - estimateTokens(messages);
+  const after = Math.max(0, Math.round(before - freed));
+  if (conversation.log !== null) await conversation.log.summarise(messages, { before, after });
+  const lastIsAssistant = conversation.restore(messages);
+  return JSON.stringify({ after, messages: messages.length, lastIsAssistant });
+}
+
+/** Asks the host's compactor. */
+export function performAskCompactor(family, run, { id, instructions }) {
+  const lazy = new LazySignal();
+  ask(
+    family,
+    run,
+    id,
+    lazy,
+    async () => {
+      const { conversation } = run;
+      const before = estimated(family, run);
+      const given = conversation.messages.slice();
+      const answer = await family.parts.compactor.maybeCompact(
+        given,
+        { ...conversation.usage },
+        instructions,
+        lazy.signal,
+      );
+      const { messages } = answer ?? {};
+      if (!Array.isArray(messages)) throw new TypeError("the compactor's maybeCompact() must resolve to { messages }");
+      if (messages === given || isSame(messages, conversation.messages)) return "";
+      const checked =
+        messages.length === 0 ? Object.freeze([]) : normaliseInput(copyFrozen(messages), "compactor: messages");
+      return await replace(run, checked, before);
+    },
+    (answered) => answered,
+  );
+}
+
+function isSame(messages, others) {
+  return messages.length === others.length && messages.every((message, index) => message === others[index]);
+}
+
+/** Whether a provider's error says that the request was too long. */
+export function performIsOverflow(family, run, { id, call }) {
+  family.answer(id, 0, String(saysOverflow(run.thrown.get(call))));
+}
+
+function saysOverflow(error) {
+  try {
+    if (error?.code === OVERFLOW_CODE) return true;
+    return (error?.status === 400 || error?.status === 413) && OVERFLOW_MESSAGE.test(String(error.message));
+  } catch {
+    // An error that does not want to be looked at says nothing.
+    return false;
+  }
+}
+
+/** The tool `context`. */
+export function performHostTool(family, run, { id, call }) {
+  const { input } = run.values.get(call);
+  ask(
+    family,
+    run,
+    id,
+    null,
+    () => readArchive(run.conversation.log.checkpointer, run.sessionId, input),
+    ({ content, isError }) => {
+      run.keepResult(id, call, content, isError);
+      return String(isError);
+    },
+  );
+}
+
+function ask(family, run, id, lazy, callback, conclude) {
+  callHost(family, run, id, { frame: callbackFrame(family, run.sessionId), lazy, callback, conclude });
+}

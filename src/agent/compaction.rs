@@ -1,0 +1,253 @@
+//! Compactions of a session's conversation: when one is due, its stages with their hooks and events, and what is done when
+//! a model says that the request was too long. What may go is planned by `context`; messages are the host's.
+
+use serde::Deserialize;
+
+use super::run::{Failure, Run, Stopped};
+use crate::context::{self, Cut, Piece, plan_cut, plan_references};
+use crate::error::CoreError;
+use crate::event::{CompactionPhase, Event};
+use crate::host::{CompactionChange, CompactionSizes, CompactionSubject, Effect, HookSubject};
+use crate::types::{CallId, CompactionKind, HookName, HookStatus, Usage};
+
+/// How often the model is asked for a summary.
+const SUMMARY_ATTEMPTS: usize = 2;
+/// What a summary may come to: a share of the budget, within bounds. In tokens.
+const SUMMARY_SHARE: f64 = 0.1;
+const MIN_SUMMARY_TOKENS: f64 = 64.0;
+const MAX_SUMMARY_TOKENS: f64 = 8192.0;
+/// Where the window is not known, and the request was too long: what the next may come to, of what it was.
+const OVERFLOW_SHARE: f64 = 0.5;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Measured {
+    tokens: f64,
+    window: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Outlined {
+    pieces: Vec<Piece>,
+    /// Tokens of a request beside its messages.
+    fixed: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Compacted {
+    after: f64,
+    messages: usize,
+    last_is_assistant: Option<bool>,
+}
+
+impl Run {
+    /// Compacts before a model call, if the conversation is near the end of the window. One that fails is told, and the
+    /// run goes on.
+    ///
+    /// # Errors
+    /// The run was cancelled.
+    pub(super) async fn compact_if_due(&self) -> Result<(), Stopped> {
+        let options = self.family.options.compaction;
+        if !options.automatic {
+            return Ok(());
+        }
+        let Measured { tokens, window } = self.measure().await?;
+        let due = match window {
+            Some(window) => context::is_due(tokens, window) && tokens >= self.session.quiet_below.get(),
+            // A host's compactor decides for itself.
+            None => options.host,
+        };
+        if !due {
+            return Ok(());
+        }
+        let compacted = if options.host {
+            self.stage(CompactionKind::Auto, tokens, None, self.ask_compactor(tokens, None)).await
+        } else {
+            let budget = context::budget(window.unwrap_or(tokens));
+            self.compact_own(tokens, budget).await
+        };
+        match compacted {
+            Ok(after) => {
+                self.session.quiet_below.set(context::quiet_below(tokens, after));
+                Ok(())
+            }
+            Err(Stopped::Failed(_told)) => {
+                self.session.quiet_below.set(context::quiet_below(tokens, tokens));
+                Ok(())
+            }
+            Err(Stopped::Cancelled) => Err(Stopped::Cancelled),
+        }
+    }
+
+    /// A model call failed: if the request was too long, compacts once. Answers whether it is worth another try.
+    pub(super) async fn compact_after_overflow(&self, call: CallId) -> Result<bool, Stopped> {
+        let options = self.family.options.compaction;
+        if !options.automatic {
+            return Ok(false);
+        }
+        let asked = self.family.host.call(|id| Effect::IsOverflow { id, run: self.key, call });
+        if self.answered(asked).await? != "true" {
+            return Ok(false);
+        }
+        let Measured { tokens, window } = self.measure().await?;
+        let compacted = if options.host {
+            self.stage(CompactionKind::Auto, tokens, None, self.ask_compactor(tokens, None)).await
+        } else {
+            let most = window.map_or(tokens, |window| window.min(tokens));
+            self.compact_own(tokens, most * OVERFLOW_SHARE).await
+        };
+        match compacted {
+            Ok(after) => Ok(after < tokens),
+            Err(Stopped::Failed(_told)) => Ok(false),
+            Err(Stopped::Cancelled) => Err(Stopped::Cancelled),
+        }
+    }
+
+    /// The compaction that the host asked for.
+    pub(super) async fn compact_now(&self, instructions: Option<&str>) -> Result<CompactionSizes, Stopped> {
+        self.load_session().await?;
+        let Measured { tokens: before, .. } = self.measure().await?;
+        let kind = CompactionKind::Manual;
+        let after = if self.family.options.compaction.host {
+            self.stage(kind, before, instructions, self.ask_compactor(before, instructions)).await?
+        } else {
+            self.stage(kind, before, instructions, self.cut(before, before, true, instructions)).await?
+        };
+        self.session.quiet_below.set(0.0);
+        Ok(CompactionSizes { before, after })
+    }
+
+    /// Old results first; if that is not enough, old turns.
+    async fn compact_own(&self, tokens: f64, budget: f64) -> Result<f64, Stopped> {
+        let mut now = tokens;
+        let results = plan_references(&self.outline().await?.pieces);
+        if !results.is_empty() {
+            let change = CompactionChange::References { results: &results, before: now };
+            now = self.stage(CompactionKind::Micro, now, None, self.apply(change)).await?;
+        }
+        if now < budget {
+            return Ok(now);
+        }
+        self.stage(CompactionKind::Auto, now, None, self.cut(now, budget, false, None)).await
+    }
+
+    /// One stage, with its hooks and events. Answers the tokens after it.
+    async fn stage(
+        &self,
+        kind: CompactionKind,
+        before: f64,
+        instructions: Option<&str>,
+        work: impl Future<Output = Result<f64, Stopped>>,
+    ) -> Result<f64, Stopped> {
+        let number = self.compactions.get() + 1;
+        self.compactions.set(number);
+        let subject = |event, after| {
+            let mut subject = HookSubject::of(event);
+            let instructions = instructions.map(str::to_string);
+            subject.compaction = Some(CompactionSubject { number, kind, before, after, instructions });
+            subject
+        };
+        let tell = |after, phase, message| self.tell(Event::Compaction { kind, before, after, phase, message });
+        tell(before, CompactionPhase::Start, None);
+        let ended = match self.dispatch(subject(HookName::CompactStart, None), None, true).await {
+            Ok(()) => self.cancellable(work).await.and_then(|ended| ended),
+            Err(stopped) => Err(stopped),
+        };
+        let after = *ended.as_ref().unwrap_or(&before);
+        let mut end = subject(HookName::CompactEnd, Some(after));
+        if let Some(compaction) = &mut end.compaction {
+            compaction.instructions = None;
+        }
+        let (status, phase) = match &ended {
+            Ok(_) => (HookStatus::Completed, CompactionPhase::Done),
+            Err(Stopped::Cancelled) => (HookStatus::Cancelled, CompactionPhase::Cancelled),
+            Err(Stopped::Failed(failure)) => {
+                end.error = Some(failure.thrown.clone());
+                (HookStatus::Failed, CompactionPhase::Error)
+            }
+        };
+        end.status = Some(status);
+        // End hooks are never abandoned.
+        let _ = self.dispatch(end, None, false).await;
+        let message = match &ended {
+            Err(Stopped::Failed(Failure { thrown, .. })) => Some(thrown.message.as_str()),
+            _ => None,
+        };
+        tell(after, phase, message);
+        ended
+    }
+
+    /// Summarises old turns. Where the model cannot, they are dropped behind a marker, unless the host asked.
+    async fn cut(&self, before: f64, budget: f64, asked: bool, instructions: Option<&str>) -> Result<f64, Stopped> {
+        let Outlined { pieces, fixed } = self.outline().await?;
+        let summary_tokens = (budget * SUMMARY_SHARE).clamp(MIN_SUMMARY_TOKENS, MAX_SUMMARY_TOKENS);
+        let room = if asked { f64::INFINITY } else { budget };
+        let Some(Cut { keep_from: to, keep_user: except }) = plan_cut(&pieces, fixed, summary_tokens, room, asked)
+        else {
+            return Ok(before);
+        };
+        let mut summary = None;
+        for attempt in 1..=SUMMARY_ATTEMPTS {
+            let max_tokens = summary_tokens as u32;
+            let call = self.family.host.call(|id| Effect::Summarise {
+                id,
+                run: self.key,
+                to,
+                except,
+                instructions,
+                max_tokens,
+            });
+            let key = call.id();
+            match self.answered(call).await {
+                Ok(usage) => {
+                    let mut sum = self.usage.get();
+                    sum.add(read::<Usage>(&usage)?);
+                    self.usage.set(sum);
+                    summary = Some(key);
+                    break;
+                }
+                Err(Stopped::Failed(failure)) if asked && attempt == SUMMARY_ATTEMPTS => {
+                    return Err(Stopped::Failed(failure));
+                }
+                Err(Stopped::Failed(_tried)) => {}
+                Err(Stopped::Cancelled) => return Err(Stopped::Cancelled),
+            }
+        }
+        self.apply(CompactionChange::Cut { to, except, summary, before }).await
+    }
+
+    async fn apply(&self, change: CompactionChange<'_>) -> Result<f64, Stopped> {
+        let call = self.family.host.call(|id| Effect::Compact { id, run: self.key, change });
+        let json = self.stored(call).await?;
+        self.take_up(&json)
+    }
+
+    async fn ask_compactor(&self, before: f64, instructions: Option<&str>) -> Result<f64, Stopped> {
+        let call = self.family.host.call(|id| Effect::AskCompactor { id, run: self.key, instructions });
+        let json = self.stored(call).await?;
+        if json.is_empty() { Ok(before) } else { self.take_up(&json) }
+    }
+
+    /// Takes up the conversation that was put in the place of the old.
+    fn take_up(&self, json: &str) -> Result<f64, Stopped> {
+        let Compacted { after, messages, last_is_assistant } = read(json)?;
+        self.session.conversation.borrow_mut().restore(messages, last_is_assistant);
+        Ok(after)
+    }
+
+    async fn measure(&self) -> Result<Measured, Stopped> {
+        let call = self.family.host.call(|id| Effect::Measure { id, run: self.key });
+        read(&self.answered(call).await?)
+    }
+
+    async fn outline(&self) -> Result<Outlined, Stopped> {
+        let call = self.family.host.call(|id| Effect::Outline { id, run: self.key });
+        read(&self.answered(call).await?)
+    }
+}
+
+fn read<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Stopped> {
+    serde_json::from_str(json).map_err(|error| CoreError::Internal(format!("compaction: {error}")).into())
+}

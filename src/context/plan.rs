@@ -1,0 +1,105 @@
+//! Which tool results become references, and where a conversation is cut. A call and its result are never parted, and the
+//! newest user message always stays.
+
+use serde::Deserialize;
+
+/// Of the newest turns so many keep their results whole.
+const TURNS_KEPT_WHOLE: usize = 3;
+/// A result of fewer tokens is not worth a reference.
+const WORTH_A_REFERENCE: f64 = 64.0;
+/// What a reference costs in a result's place.
+const REFERENCE_TOKENS: f64 = 48.0;
+/// So much of the budget the newest turns may keep, beside the summary.
+const TAIL_SHARE: f64 = 0.35;
+
+/// One message of a conversation.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Piece {
+    pub kind: PieceKind,
+    pub tokens: f64,
+    /// Of a message of results: each of them.
+    #[serde(default)]
+    pub results: Vec<ResultPiece>,
+}
+
+/// What a message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PieceKind {
+    User,
+    Assistant,
+    /// Tool results, which follow the calls of the message before.
+    Results,
+}
+
+/// One tool result.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ResultPiece {
+    pub tokens: f64,
+    /// It is a reference already.
+    pub is_reference: bool,
+}
+
+/// Where a conversation is cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// The first message that stays; all before are summarised.
+    pub keep_from: usize,
+    /// The newest user message, where it is among those before: it stays as well.
+    pub keep_user: Option<usize>,
+}
+
+/// The results that become references, as (message, position in it), oldest first. None of the newest turns.
+pub fn plan_references(pieces: &[Piece]) -> Vec<(usize, usize)> {
+    let turns = pieces.iter().filter(|piece| piece.kind == PieceKind::Results).count();
+    let old_turns = turns.saturating_sub(TURNS_KEPT_WHOLE);
+    let mut planned = Vec::new();
+    let results = pieces.iter().enumerate().filter(|(_, piece)| piece.kind == PieceKind::Results);
+    for (message, piece) in results.take(old_turns) {
+        for (position, result) in piece.results.iter().enumerate() {
+            if !result.is_reference && result.tokens >= WORTH_A_REFERENCE.max(REFERENCE_TOKENS) {
+                planned.push((message, position));
+            }
+        }
+    }
+    planned
+}
+
+/// Where to cut so that what stays, beside a summary of `summary` tokens and `fixed` tokens of other things in a request,
+/// comes to no more than `budget`; with `shortest`, as little as can be stays. None where nothing could be summarised, or where what must stay is over the budget.
+pub fn plan_cut(pieces: &[Piece], fixed: f64, summary: f64, budget: f64, shortest: bool) -> Option<Cut> {
+    let newest_user = pieces.iter().rposition(|piece| piece.kind == PieceKind::User);
+    let tokens_of = |index: Option<usize>| index.and_then(|index| pieces.get(index)).map_or(0.0, |piece| piece.tokens);
+    let room = budget - fixed - summary;
+    let share = if shortest { 0.0 } else { room * TAIL_SHARE };
+    let mut tail = 0.0;
+    let mut keep_from = None;
+    // From the end: the longest tail within its share, and if none is, the shortest within the budget.
+    for (index, piece) in pieces.iter().enumerate().rev() {
+        tail += piece.tokens;
+        if piece.kind == PieceKind::Results {
+            continue;
+        }
+        let kept_user = newest_user.filter(|user| *user < index);
+        let total = tail + tokens_of(kept_user);
+        if total > room || (total > share && keep_from.is_some()) {
+            break;
+        }
+        keep_from = Some(index);
+    }
+    // Nothing but the newest user message, if not even the last turn fits.
+    let keep_from = match keep_from {
+        Some(index) => index,
+        None if tokens_of(newest_user) <= room => pieces.len(),
+        None => return None,
+    };
+    let keep_user = newest_user.filter(|user| *user < keep_from);
+    let summarised = keep_from - usize::from(keep_user.is_some());
+    (summarised > 0).then_some(Cut { keep_from, keep_user })
+}
+
+#[cfg(test)]
+#[path = "plan_test.rs"]
+mod tests;

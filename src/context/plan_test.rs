@@ -1,0 +1,89 @@
+//! Properties over random conversations and windows, and a few plain cases.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn piece(kind: PieceKind, tokens: f64) -> Piece {
+    let results =
+        if kind == PieceKind::Results { vec![ResultPiece { tokens, is_reference: false }] } else { Vec::new() };
+    Piece { kind, tokens, results }
+}
+
+/// Prompts, each with some turns of calls and a last answer; the last prompt may be without one.
+fn conversation() -> impl Strategy<Value = Vec<Piece>> {
+    let turn = (1.0..400.0_f64, 1.0..3000.0_f64);
+    let exchange = (1.0..300.0_f64, proptest::collection::vec(turn, 0..6), 1.0..300.0_f64);
+    (proptest::collection::vec(exchange, 1..12), any::<bool>()).prop_map(|(exchanges, open)| {
+        let mut pieces = Vec::new();
+        for (prompt, turns, answer) in exchanges {
+            pieces.push(piece(PieceKind::User, prompt));
+            for (call, result) in turns {
+                pieces.push(piece(PieceKind::Assistant, call));
+                pieces.push(piece(PieceKind::Results, result));
+            }
+            pieces.push(piece(PieceKind::Assistant, answer));
+        }
+        if open {
+            pieces.pop();
+        }
+        pieces
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_cut_parts_a_call_from_its_result_or_drops_the_newest_prompt_or_is_over_the_budget(
+        pieces in conversation(),
+        window in 500.0..40_000.0_f64,
+        fixed in 0.0..300.0_f64,
+    ) {
+        let budget = crate::context::budget(window);
+        let summary = budget * 0.1;
+        let newest = pieces.iter().rposition(|piece| piece.kind == PieceKind::User).unwrap();
+        match plan_cut(&pieces, fixed, summary, budget, false) {
+            Some(Cut { keep_from, keep_user }) => {
+                prop_assert!(keep_from <= pieces.len());
+                prop_assert!(pieces.get(keep_from).is_none_or(|piece| piece.kind != PieceKind::Results));
+                prop_assert!(newest >= keep_from || keep_user == Some(newest));
+                let kept: f64 = pieces[keep_from..].iter().map(|piece| piece.tokens).sum();
+                let user = keep_user.map_or(0.0, |user| pieces[user].tokens);
+                prop_assert!(fixed + summary + kept + user <= budget + 1e-6);
+            }
+            None => {
+                let must_stay = pieces[newest].tokens > budget - fixed - summary;
+                let all: f64 = pieces.iter().map(|piece| piece.tokens).sum();
+                prop_assert!(must_stay || fixed + summary + all <= budget);
+            }
+        }
+    }
+
+    #[test]
+    fn references_leave_the_newest_turns_alone(pieces in conversation()) {
+        let turns: Vec<usize> =
+            (0..pieces.len()).filter(|index| pieces[*index].kind == PieceKind::Results).collect();
+        let newest: Vec<usize> = turns.iter().rev().take(TURNS_KEPT_WHOLE).copied().collect();
+        for (message, position) in plan_references(&pieces) {
+            prop_assert!(!newest.contains(&message));
+            prop_assert!(pieces[message].results[position].tokens >= WORTH_A_REFERENCE);
+        }
+    }
+}
+
+#[test]
+fn one_long_run_of_one_prompt_keeps_the_prompt_and_its_last_turns() {
+    let mut pieces = vec![piece(PieceKind::User, 50.0)];
+    for _ in 0..100 {
+        pieces.push(piece(PieceKind::Assistant, 20.0));
+        pieces.push(piece(PieceKind::Results, 80.0));
+    }
+    let cut = plan_cut(&pieces, 0.0, 200.0, 8000.0, false).unwrap();
+    assert_eq!(cut.keep_user, Some(0));
+    assert!(cut.keep_from > 100 && cut.keep_from < pieces.len());
+}
+
+#[test]
+fn a_conversation_of_one_prompt_has_nothing_to_summarise() {
+    assert_eq!(plan_cut(&[piece(PieceKind::User, 50.0)], 0.0, 10.0, 800.0, true), None);
+    assert_eq!(plan_cut(&[], 0.0, 10.0, 800.0, true), None);
+}
