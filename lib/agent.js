@@ -319,7 +319,9 @@ class LiteAgent {
   #conversation(sessionId) {
     let conversation = this.#sessions.get(sessionId);
     if (conversation === undefined) {
-      conversation = new Conversation(this.#checkpointer && new SessionLog(this.#checkpointer, sessionId, this.#maxSnapshotBytes));
+      conversation = new Conversation(
+        this.#checkpointer && new SessionLog(this.#checkpointer, sessionId, this.#maxSnapshotBytes),
+      );
       this.#sessions.set(sessionId, conversation);
     }
     return conversation;

@@ -48,13 +48,19 @@ test("what cannot be is refused by name, and nothing changes", async (t) => {
   const head = await w.checkpointer.head(sessionId);
   const { agent } = w;
   for (const toSeq of [-1, 1.5, "1", null, undefined, NaN, 2 ** 60]) {
-    await assert.rejects(agent.restore(sessionId, toSeq), (error) => error instanceof TypeError && /toSeq/.test(error.message));
+    await assert.rejects(
+      agent.restore(sessionId, toSeq),
+      (error) => error instanceof TypeError && /toSeq/.test(error.message),
+    );
   }
   for (const options of [null, 5, [], "x"]) await assert.rejects(agent.restore(sessionId, 0, options), TypeError);
   await assert.rejects(agent.restore(5, 0), TypeError);
   for (const [attempt, message] of [
     [() => agent.restore("a/b", 0), /sessionId/],
-    [() => agent.restore(sessionId, head + 1), new RegExp(`toSeq is ${head + 1}, but the log of session s ends at ${head}`)],
+    [
+      () => agent.restore(sessionId, head + 1),
+      new RegExp(`toSeq is ${head + 1}, but the log of session s ends at ${head}`),
+    ],
     [() => agent.restore("unknown", 1), /ends at 0/],
     [() => agent.restore(sessionId, 0, { file: false }), /file is not an option here; did you mean files/],
     [() => agent.restore(sessionId, 0, { files: 1 }), /^files must be true or false/],
@@ -70,7 +76,10 @@ test("what cannot be is refused by name, and nothing changes", async (t) => {
 
 test("without stored sessions there is nothing to go back to", async (t) => {
   const agent = agentFor(t, { sessions: false });
-  await assert.rejects(agent.restore("s", 0), (error) => error instanceof ConfigError && /stored sessions/.test(error.message));
+  await assert.rejects(
+    agent.restore("s", 0),
+    (error) => error instanceof ConfigError && /stored sessions/.test(error.message),
+  );
 });
 
 test("after close() it is refused; close() during it waits until it is over", async (t) => {
@@ -118,7 +127,10 @@ for (const [what, change] of [
       return true;
     });
     for (const name of NAMES) if (name !== "f15") assert.equal(w.read(name), "agent", name);
-    assert.deepEqual(readdirSync(w.workdir).filter((name) => name.startsWith(".")), []);
+    assert.deepEqual(
+      readdirSync(w.workdir).filter((name) => name.startsWith(".")),
+      [],
+    );
     assert.equal(await w.checkpointer.head(sessionId), head);
     assert.deepEqual(
       [w.events.at(-1).phase, w.events.at(-1).completed, /f15/.test(w.events.at(-1).message)],
@@ -216,7 +228,11 @@ test("inside a hook it is refused, of every session, and in a callback of the sa
   });
   w = await workingAgent(t, [[{ name: "ask", input: {} }]], { tools: [ask] });
   w.agent.hook("run:start", async () => {
-    for (const [id, toSeq] of [[sessionId, 0], ["other", 0], [7, "x"]]) {
+    for (const [id, toSeq] of [
+      [sessionId, 0],
+      ["other", 0],
+      [7, "x"],
+    ]) {
       seen.push(await w.agent.restore(id, toSeq).catch((error) => error));
     }
   });

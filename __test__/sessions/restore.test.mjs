@@ -2,7 +2,17 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, utimesSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+} from "node:fs";
 import { fileCheckpointer, memoryCheckpointer, sqliteCheckpointer } from "../../index.js";
 import { plainTool, temporaryFolder } from "../support/model.mjs";
 import { textOf } from "../runs/reading.mjs";
@@ -63,7 +73,16 @@ test("a snapshot says what the file holds after the change, and nothing where it
 });
 
 test("events tell of start, each file, and the end; the source is manual", async (t) => {
-  const w = await workingAgent(t, [[["a", "1"], ["b", "1"]]], { maxParallelTools: 1 });
+  const w = await workingAgent(
+    t,
+    [
+      [
+        ["a", "1"],
+        ["b", "1"],
+      ],
+    ],
+    { maxParallelTools: 1 },
+  );
   await w.prompt();
   w.write("b", "mine");
   await w.agent.restore(sessionId, 0);
@@ -106,7 +125,10 @@ test("a checkpointer without truncate() restores files alone", async (t) => {
   }
   const w = await workingAgent(t, [[["a", "one"]]], { checkpointer });
   await w.prompt();
-  await assert.rejects(w.agent.restore(sessionId, 0), { code: "config_error", message: /no truncate\(\).*conversation: false/ });
+  await assert.rejects(w.agent.restore(sessionId, 0), {
+    code: "config_error",
+    message: /no truncate\(\).*conversation: false/,
+  });
   assert.equal(w.read("a"), "one");
   await w.agent.restore(sessionId, 0, { conversation: false });
   assert.equal(w.read("a"), null);
@@ -158,7 +180,16 @@ test("a file that holds already what it held then counts as restored and is not 
 });
 
 test("a file that was too large to keep is skipped", async (t) => {
-  const w = await workingAgent(t, [[["large", "small"], ["ok", "x"]]], { fileTools: { maxSnapshotBytes: 10 } });
+  const w = await workingAgent(
+    t,
+    [
+      [
+        ["large", "small"],
+        ["ok", "x"],
+      ],
+    ],
+    { fileTools: { maxSnapshotBytes: 10 } },
+  );
   w.write("large", "x".repeat(11));
   w.write("ok", "x".repeat(10));
   await w.prompt();
@@ -213,7 +244,10 @@ test("100 files go back", async (t) => {
   assert.deepEqual([restoredFiles.length, skippedFiles], [100, []]);
   for (const [index, name] of names.entries()) assert.equal(w.read(name), index < 50 ? null : `before ${name}`);
   const all = readdirSync(w.workdir, { recursive: true });
-  assert.deepEqual(all.filter((name) => name.includes(".lite-agent")), []);
+  assert.deepEqual(
+    all.filter((name) => name.includes(".lite-agent")),
+    [],
+  );
   assert.equal(w.events.filter(({ phase }) => phase === "progress").length, 100);
 });
 

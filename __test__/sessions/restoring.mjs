@@ -60,7 +60,5 @@ export async function workingAgent(t, prompts, config = {}) {
 function asCall(call) {
   if (!Array.isArray(call)) return call;
   const [path, content] = call;
-  return content === null
-    ? { name: "delete_file", input: { path } }
-    : { name: "write_file", input: { path, content } };
+  return content === null ? { name: "delete_file", input: { path } } : { name: "write_file", input: { path, content } };
 }

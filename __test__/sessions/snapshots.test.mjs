@@ -9,7 +9,7 @@ import { sessionId, workingAgent } from "./restoring.mjs";
 /** Runs one call of a tool that gets `recordSnapshot`. */
 async function inTool(t, body, config) {
   let w;
-  const tool = plainTool("custom", async (_, context) => ((await body(context, w), "ok")));
+  const tool = plainTool("custom", async (_, context) => (await body(context, w), "ok"));
   w = await workingAgent(t, [[{ name: "custom", input: {} }]], { ...config, tools: [tool] });
   return w;
 }
@@ -57,11 +57,17 @@ test("what is none is refused, and nothing is stored", async (t) => {
       ["a\0", "x"],
       [".", "x"],
     ]) {
-      errors.push(await recordSnapshot(...given).then(() => "stored", (error) => error));
+      errors.push(
+        await recordSnapshot(...given).then(
+          () => "stored",
+          (error) => error,
+        ),
+      );
     }
   });
   await w.prompt();
-  for (const error of errors.slice(0, 8)) assert.ok(error instanceof TypeError && /recordSnapshot: /.test(error.message), String(error));
+  for (const error of errors.slice(0, 8))
+    assert.ok(error instanceof TypeError && /recordSnapshot: /.test(error.message), String(error));
   for (const error of errors.slice(8)) assert.ok(error instanceof ToolError, String(error));
   assert.deepEqual(await w.snapshots(), []);
 });
@@ -86,10 +92,22 @@ test("without sessions there is no recordSnapshot", async (t) => {
 });
 
 test("over maxSnapshotBytesPerSession nothing more is kept, and one diagnostic says so", async (t) => {
-  const w = await workingAgent(t, [[["a", "1"], ["b", "1"], ["c", "1"], ["d", "1"]], [["b", "2"]]], {
-    maxSnapshotBytesPerSession: 10,
-    maxParallelTools: 1,
-  });
+  const w = await workingAgent(
+    t,
+    [
+      [
+        ["a", "1"],
+        ["b", "1"],
+        ["c", "1"],
+        ["d", "1"],
+      ],
+      [["b", "2"]],
+    ],
+    {
+      maxSnapshotBytesPerSession: 10,
+      maxParallelTools: 1,
+    },
+  );
   const warnings = [];
   w.agent.subscribe(({ event, sessionId: id }) => {
     if (event.type === "diagnostic" && event.code === "snapshot_limit") warnings.push([event.level, id]);
@@ -99,7 +117,12 @@ test("over maxSnapshotBytesPerSession nothing more is kept, and one diagnostic s
   w.write("c", "12");
   await w.prompt();
   await w.prompt();
-  const kept = (await w.snapshots()).map(({ path, before, truncated, after }) => [path, before, truncated, after?.length]);
+  const kept = (await w.snapshots()).map(({ path, before, truncated, after }) => [
+    path,
+    before,
+    truncated,
+    after?.length,
+  ]);
   assert.deepEqual(kept, [
     ["a", "12345678", undefined, 64],
     ["b", null, true, 64],

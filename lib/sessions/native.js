@@ -82,7 +82,11 @@ class NativeCheckpointer {
     const { number, over } = this.#operations.start({ do: "read", session: sessionId, sinceSeq });
     let going = true;
     try {
-      for (let batch = await over; batch !== null; batch = await this.#operations.start({ do: "next", reader: number }).over) {
+      for (
+        let batch = await over;
+        batch !== null;
+        batch = await this.#operations.start({ do: "next", reader: number }).over
+      ) {
         yield batch;
         if (isOverdue()) await yieldToEventLoop();
       }

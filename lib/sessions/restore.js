@@ -210,7 +210,9 @@ class Store {
 function snapshotProblem({ type, path, before }) {
   if (type !== "file_snapshot") return null;
   if (typeof path !== "string") return "is a snapshot without a path";
-  return before === null || typeof before === "string" ? null : "is a snapshot of which it is not clear what the file held";
+  return before === null || typeof before === "string"
+    ? null
+    : "is a snapshot of which it is not clear what the file held";
 }
 
 /** Tells subscribers how far a restoration is. */

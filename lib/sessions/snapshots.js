@@ -26,7 +26,8 @@ export class SnapshotRecorder {
   async record(path, before, truncated, encoding) {
     check(path, before, truncated, encoding);
     const canonical = await this.#family.parts.workingFolder().resolve(path);
-    if (canonical === ".") throw new ToolError("recordSnapshot: path names the working folder itself, not a file in it");
+    if (canonical === ".")
+      throw new ToolError("recordSnapshot: path names the working folder itself, not a file in it");
     if (this.#over) {
       throw new AgentError("recordSnapshot was called after the call was over: its file must not be changed any more");
     }
@@ -41,10 +42,14 @@ export class SnapshotRecorder {
 /** @throws {TypeError} */
 function check(path, before, truncated, encoding) {
   if (typeof path !== "string" || path === "") {
-    throw new TypeError(`recordSnapshot: path must be a string that is not empty, got ${path === "" ? '""' : typeof path}`);
+    throw new TypeError(
+      `recordSnapshot: path must be a string that is not empty, got ${path === "" ? '""' : typeof path}`,
+    );
   }
   if (before !== null && typeof before !== "string") {
-    throw new TypeError(`recordSnapshot: before must be a string, or null where there was no file, got ${typeof before}`);
+    throw new TypeError(
+      `recordSnapshot: before must be a string, or null where there was no file, got ${typeof before}`,
+    );
   }
   if (truncated !== undefined && typeof truncated !== "boolean") {
     throw new TypeError(`recordSnapshot: truncated must be true or false, got ${typeof truncated}`);
@@ -58,6 +63,8 @@ function check(path, before, truncated, encoding) {
     throw new TypeError("recordSnapshot: before is no base64 text, though encoding says so");
   }
   if (encoding !== "base64" && !before.isWellFormed()) {
-    throw new TypeError('recordSnapshot: before holds half of a surrogate pair, so it is no file\'s text; use "base64"');
+    throw new TypeError(
+      'recordSnapshot: before holds half of a surrogate pair, so it is no file\'s text; use "base64"',
+    );
   }
 }
