@@ -223,7 +223,12 @@ export interface ToolContext {
   emit(event: AgentEvent): void;
   readonly input?: InputHandler | undefined;
   readonly sandbox?: Sandbox | undefined;
-  /** Record what a file held before the tool changes it, so that restore() can undo it. Absent without sessions. */
+  /**
+   * Record what a file held before the tool changes it, so that restore() can undo it. `path` is absolute, or relative to
+   * workdir; `before` is null where there was no file, and where it was too much to keep (`truncated`). Resolves when it is
+   * stored: change the file after that. Rejects with `TypeError`, and with {@link ToolError} for a path that leads out of
+   * workdir. Absent without sessions.
+   */
   recordSnapshot?:
     | ((path: string, before: string | null, truncated?: boolean, encoding?: "utf8" | "base64") => Promise<void>)
     | undefined;
@@ -274,7 +279,7 @@ export type BashToolOptions = {
   env?: Record<string, string | undefined> | undefined;
 };
 export type FileToolsOptions = {
-  /** Default 1 MiB. */
+  /** Of a file of more bytes it is not stored what it held before a change, so restore() skips it. Default 1 MiB. */
   maxSnapshotBytes?: number | undefined;
   /** Default "inside": follow, but only to targets inside workdir. */
   symlinks?: "inside" | "deny" | undefined;
@@ -673,6 +678,11 @@ export type SessionEvent =
       before: string | null;
       truncated?: boolean | undefined;
       encoding?: "utf8" | "base64" | undefined;
+      /**
+       * SHA-256, in hexadecimal, of what the file holds after the change. Absent where the file is deleted, and where it
+       * is not known: a custom tool's recordSnapshot().
+       */
+      after?: string | undefined;
       turn: number;
     }
   | {
@@ -878,7 +888,10 @@ export interface CreateLiteAgentConfig<O = unknown> {
   checkpointer?: Checkpointer | undefined;
   /** Default "safe". */
   crashRecovery?: "off" | "safe" | undefined;
-  /** Not available yet. */
+  /**
+   * Bytes of what files held that one session keeps. Over it snapshots are stored as `truncated`, and one `snapshot_limit`
+   * diagnostic says so. Default no limit.
+   */
   maxSnapshotBytesPerSession?: number | undefined;
   /** Default 30 days; limits are not available yet. */
   cleanup?: boolean | { maxAgeDays?: number | undefined; maxBytes?: number | undefined } | undefined;
@@ -963,9 +976,15 @@ export interface LiteAgent<O = unknown> extends AsyncDisposable {
   listSessions(): Promise<SessionInfo[]>;
   /** Not available yet. */
   deleteSession(sessionId: string): Promise<void>;
-  /** One entry a user prompt, oldest first; seq goes to restore() as it is. Not available yet. */
+  /** One entry a user prompt, oldest first; seq goes to restore() as it is. */
   listCheckpoints(sessionId: string): Promise<{ seq: number; prompt: string; ts: string }[]>;
-  /** Not available yet. */
+  /**
+   * Takes the session back to the event `toSeq`: each file that the agent changed since goes back to what it held then (one
+   * that it created is deleted), and the log is cut. `files: false` or `conversation: false` does the other alone. Waits
+   * for the runs of the session that began before. A file that somebody else changed since, or of which too little was
+   * kept, is skipped, with the reason. If a file cannot be written, or `signal` aborts, no file is changed.
+   * `TypeError` and {@link ConfigError} for what cannot be; {@link ReentrancyError}; {@link ClosedError}.
+   */
   restore(
     sessionId: string,
     toSeq: number,

@@ -2,7 +2,7 @@
 // the rest to the family. Nothing of how a run goes is decided here.
 import { randomUUID } from "node:crypto";
 
-import { checkCompactOptions, checkConfig, checkRunOptions } from "./config.js";
+import { checkCompactOptions, checkConfig, checkRestoreOptions, checkRunOptions } from "./config.js";
 import { callbackFrame, inFrame, refuseReentrancy } from "./context.js";
 import { Conversation } from "./conversation.js";
 import { ClosedError, ConfigError } from "./errors.js";
@@ -21,8 +21,11 @@ import { SessionLog } from "./sessions/log.js";
 import { fileCheckpointer } from "./sessions/native.js";
 import { OWN } from "./sessions/own.js";
 import { resolveProjectPaths } from "./sessions/project-paths.js";
+import { checkRestore, restore } from "./sessions/restore.js";
 import { checkSessionId } from "./sessions/session-id.js";
+import { onAbort } from "./signals.js";
 import { prepareTools } from "./tools.js";
+import { WorkingFolder } from "./working-folder.js";
 
 const HOOK_NAMES = ["run:start", "run:end", "tool:start", "tool:end", "compact:start", "compact:end"];
 const MS_PER_DAY = 86_400_000;
@@ -46,10 +49,13 @@ class LiteAgent {
   /** Where sessions are stored, or null. */
   #checkpointer;
   #ownsCheckpointer = false;
+  #maxSnapshotBytes;
   #mcp;
 
   constructor(checked) {
     this.#checkpointer = checked.checkpointer ?? null;
+    this.#maxSnapshotBytes = checked.maxSnapshotBytesPerSession;
+    let workingFolder;
     if (this.#checkpointer === null && checked.sessions) {
       this.#checkpointer = fileCheckpointer({ dir: resolveProjectPaths(checked).sessionsDir });
       this.#ownsCheckpointer = true;
@@ -78,6 +84,8 @@ class LiteAgent {
       sandbox: checked.sandbox === undefined ? undefined : new HostSandbox(checked.sandbox, checked.workdir),
       forgetSession: (sessionId) => this.#forget(sessionId),
       runOver: (run) => this.#forgetBlank(run),
+      workingFolder: () =>
+        (workingFolder ??= new WorkingFolder({ workdir: options.workdir, denySymlinks: options.denySymlinks })),
     });
     this.#mcp = Object.freeze({
       list: () => [],
@@ -188,9 +196,31 @@ class LiteAgent {
     return await this.#held(listCheckpoints(this.#stored("listCheckpoints"), sessionId));
   }
 
-  async restore(sessionId) {
+  async restore(sessionId, toSeq, options) {
     refuseReentrancy(this.#family, "restore", sessionId);
-    notAvailable("restore()");
+    checkSessionId("restore", sessionId);
+    const scope = checkRestoreOptions(options);
+    const checkpointer = this.#stored("restore");
+    checkRestore(toSeq, scope, checkpointer);
+    if (this.#closing !== null) throw closed();
+    const { signal } = scope;
+    if (signal?.aborted) throw signal.reason;
+    let begun = false;
+    let outcome;
+    const work = async () => {
+      begun = true;
+      if (this.#closing !== null) throw closed();
+      const conversation = this.#sessions.get(sessionId);
+      await conversation?.log.quiet();
+      outcome = await restore(this.#family, checkpointer, sessionId, toSeq, scope);
+      // Not forgotten: a run that waits for the session has it, and reads it anew.
+      if (scope.conversation) conversation?.restore([]);
+      return scope.conversation;
+    };
+    const over = this.#family.holdSession(sessionId, { cancel: false, work });
+    if (signal === undefined) await this.#held(over);
+    else await this.#held(unlessAborted(signal, over, () => begun));
+    return outcome;
   }
 
   async close() {
@@ -290,7 +320,9 @@ class LiteAgent {
   #conversation(sessionId) {
     let conversation = this.#sessions.get(sessionId);
     if (conversation === undefined) {
-      conversation = new Conversation(this.#checkpointer && new SessionLog(this.#checkpointer, sessionId));
+      conversation = new Conversation(
+        this.#checkpointer && new SessionLog(this.#checkpointer, sessionId, this.#maxSnapshotBytes),
+      );
       this.#sessions.set(sessionId, conversation);
     }
     return conversation;
@@ -350,6 +382,7 @@ function familyOptions(checked, { tools, builtin, middleware, policy, stores }) 
     workdir: checked.workdir,
     builtinTools: builtin.map(({ name }) => name),
     denySymlinks: checked.fileTools.symlinks === "deny",
+    maxSnapshotBytes: checked.fileTools.maxSnapshotBytes,
     commands: {
       addonFolder,
       environment: checked.environment,
@@ -412,6 +445,16 @@ function hookTimeout(options) {
   if (Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= MAX_HOOK_TIMEOUT_MS) return timeoutMs;
   const got = typeof timeoutMs === "number" ? String(timeoutMs) : kindOf(timeoutMs);
   throw new RangeError(`hook: timeoutMs must be an integer from 1 to ${MAX_HOOK_TIMEOUT_MS}, got ${got}`);
+}
+
+/** Rejects with the signal's reason when it is aborted before `isBegun`; what has begun ends as it will. */
+function unlessAborted(signal, promise, isBegun) {
+  return new Promise((resolve, reject) => {
+    const stop = onAbort(signal, () => {
+      if (!isBegun()) reject(signal.reason);
+    });
+    void promise.then(resolve, reject).finally(stop);
+  });
 }
 
 function closed() {

@@ -294,7 +294,7 @@ const SHARED_RULES = Object.assign(Object.create(null), {
   sessions: flag,
   checkpointer,
   crashRecovery: oneOf(["off", "safe"]),
-  maxSnapshotBytesPerSession: later,
+  maxSnapshotBytesPerSession: integer(0, Number.MAX_SAFE_INTEGER),
   cleanup,
   context,
   compactor: (name, value) => (value === false ? value : having("maybeCompact")(name, value)),
@@ -326,6 +326,7 @@ const RUN_RULES = Object.assign(Object.create(null), {
   maxTurns: count,
   maxTotalTokens: integer(1, Number.MAX_SAFE_INTEGER),
 });
+const RESTORE_RULES = Object.assign(Object.create(null), { conversation: flag, files: flag, signal });
 /** What the other function calls the same thing. */
 const OTHER_NAMES = { cwd: "workdir", systemPrompt: "system", workdir: "cwd", system: "systemPrompt" };
 
@@ -386,6 +387,7 @@ export function checkConfig(config, { query }) {
     cleanup: cleanupOf(given.cleanup ?? true),
     sessions: given.sessions ?? true,
     checkpointer: given.checkpointer,
+    maxSnapshotBytesPerSession: given.maxSnapshotBytesPerSession,
     crashRecovery: given.crashRecovery ?? "safe",
     permissionAudit: given.permissionAudit ?? false,
     sandbox: given.sandbox,
@@ -409,6 +411,20 @@ export function checkRunOptions(options) {
     throw new TypeError(`the run's options must be an object, got ${kindOf(options)}`);
   }
   return apply(RUN_RULES, options);
+}
+
+/**
+ * The options of restore().
+ * @returns {{ conversation: boolean, files: boolean, signal?: AbortSignal }}
+ * @throws {TypeError} when options is no object
+ * @throws {ConfigError} whose message begins with the option's name
+ */
+export function checkRestoreOptions(options) {
+  if (options !== undefined && (typeof options !== "object" || options === null || Array.isArray(options))) {
+    throw new TypeError(`restore: the options must be an object, got ${kindOf(options)}`);
+  }
+  const { conversation = true, files = true, signal } = apply(RESTORE_RULES, options ?? NO_OPTIONS);
+  return { conversation, files, signal };
 }
 
 /** The options of compact(). @throws as checkRunOptions does */

@@ -21,6 +21,7 @@ class MalformedStream extends Error {
 const malformed = new WeakSet();
 
 export function performModel(family, run, { id, turn }) {
+  run.turn = turn;
   const controller = new AbortController();
   const frame = callbackFrame(family, run.sessionId);
   const call = {

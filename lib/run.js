@@ -5,6 +5,7 @@ import { AsyncResource } from "node:async_hooks";
 import { inFrame, liveFrame } from "./context.js";
 import { AbortError, AgentError, errorFromData } from "./errors.js";
 import { copyFrozen } from "./frozen.js";
+import { notifyAll } from "./listeners.js";
 import { native } from "./native.js";
 import { rememberPlace, shortened } from "./sessions/archive.js";
 import { defaultRedactor } from "./redact.js";
@@ -386,10 +387,6 @@ function textOf({ content }) {
   return text;
 }
 
-function notifyAll(listeners, entry) {
-  for (const listener of listeners) notify(listener, entry);
-}
-
 /** A copy that nobody can change: the caller's own result stays its own. */
 function frozenResult({ messages, text, usage, stopReason }) {
   return Object.freeze({
@@ -398,13 +395,4 @@ function frozenResult({ messages, text, usage, stopReason }) {
     usage: Object.freeze({ ...usage }),
     stopReason,
   });
-}
-
-function notify(listener, entry) {
-  try {
-    const returned = listener(entry);
-    if (typeof returned?.then === "function") returned.then(undefined, () => {});
-  } catch {
-    // Listeners observe; what they throw is theirs.
-  }
 }

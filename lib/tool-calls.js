@@ -3,17 +3,21 @@
 import { LazySignal, callbackFrame } from "./context.js";
 import { copyMutable } from "./frozen.js";
 import { Invalid, callHost } from "./host-call.js";
+import { SnapshotRecorder } from "./sessions/snapshots.js";
 import { normaliseOutput } from "./tools.js";
 
 /** What `execute` gets beside its input. */
 class ToolContext {
   #lazy;
 
-  constructor(run, call, lazy) {
+  constructor(run, call, lazy, snapshots) {
     this.#lazy = lazy;
     this.sessionId = run.sessionId;
     this.call = call;
     this.emit = (event) => run.emit(event);
+    if (snapshots !== null) {
+      this.recordSnapshot = (path, before, truncated, encoding) => snapshots.record(path, before, truncated, encoding);
+    }
   }
 
   get signal() {
@@ -39,7 +43,8 @@ export function performTool(family, run, { id, call, tool, timed }) {
   const prepared = family.parts.tools[tool];
   const toolCall = run.values.get(call);
   const lazy = new LazySignal();
-  const context = new ToolContext(run, toolCall, lazy);
+  const snapshots = run.conversation.log === null ? null : new SnapshotRecorder(family, run);
+  const context = new ToolContext(run, toolCall, lazy, snapshots);
   const execute = (input) => prepared.tool.execute(input, context);
   // Checked before the middleware was asked; a second next() of it gets its input anew.
   const checked = run.checked.get(call);
@@ -54,6 +59,7 @@ export function performTool(family, run, { id, call, tool, timed }) {
       run.keepResult(id, call, content, isError);
       return String(isError);
     },
+    over: snapshots === null ? undefined : () => snapshots.end(),
   });
 }
 

@@ -203,7 +203,7 @@ fn an_edit_of_a_file_that_changed_meanwhile_is_refused() {
     tree.file("a", "old");
     let path = tree.root().join("a");
     // Whoever is told what the file held is told between the read and the write.
-    let meddle = |_: &str, _: Before<'_>| {
+    let meddle = |_: &str, _: Before<'_>, _: Option<&[u8]>| {
         fs::write(&path, "old, and more").unwrap();
         Ok(())
     };
@@ -226,7 +226,7 @@ fn what_a_file_held_is_told_before_it_changes() {
     let options = FileToolOptions { max_snapshot_bytes: 10, ..FileToolOptions::default() };
     let tools = FileTools::new(&tree.root(), options).unwrap();
     let told: Mutex<Vec<String>> = Mutex::new(Vec::new());
-    let keep = |path: &str, before: Before<'_>| {
+    let keep = |path: &str, before: Before<'_>, after: Option<&[u8]>| {
         let still = fs::read(tree.root().join(path)).ok();
         let state = match before {
             Before::Held(bytes) => {
@@ -241,7 +241,8 @@ fn what_a_file_held_is_told_before_it_changes() {
             Before::TooLarge { bytes } => format!("{path} had {bytes} bytes"),
             _ => unreachable!(),
         };
-        told.lock().unwrap().push(state);
+        let after = after.map_or("nothing".to_string(), |after| String::from_utf8_lossy(after).into_owned());
+        told.lock().unwrap().push(format!("{state}, then {after}"));
         Ok(())
     };
     let ports = RunPorts { visible: &|_| true, cancel: &CancellationToken::new(), before_change: Some(&keep) };
@@ -269,7 +270,7 @@ fn what_a_file_held_is_told_before_it_changes() {
 fn nothing_changes_where_what_it_held_cannot_be_kept() {
     let tree = Tree::new();
     tree.file("a", "old");
-    let refuse = |_: &str, _: Before<'_>| Err("the disk is full".to_string());
+    let refuse = |_: &str, _: Before<'_>, _: Option<&[u8]>| Err("the disk is full".to_string());
     let ports = RunPorts { visible: &|_| true, cancel: &CancellationToken::new(), before_change: Some(&refuse) };
     for (tool, path) in [("write_file", "a"), ("write_file", "new/b"), ("edit_file", "a"), ("delete_file", "a")] {
         let outcome = tree.tools().run(tool, &input(path), &ports);
@@ -360,7 +361,7 @@ fn nothing_is_left_after_a_write_that_fails() {
     let tree = Tree::new();
     tree.file("a", "old").folder("taken");
     // A folder that comes to where the file was to be, at the last moment.
-    let meddle = |_: &str, _: Before<'_>| {
+    let meddle = |_: &str, _: Before<'_>, _: Option<&[u8]>| {
         fs::create_dir(tree.root().join("late")).unwrap();
         Ok(())
     };

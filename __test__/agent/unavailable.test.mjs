@@ -66,7 +66,6 @@ test("a value that turns a feature off is accepted", async (t) => {
 });
 
 const METHODS = {
-  restore: (agent) => agent.restore(agent.sessionId, 0),
   "mcp.register": (agent) => agent.mcp.register("one", { command: "true" }),
   "mcp.unregister": (agent) => agent.mcp.unregister("one"),
 };
@@ -82,7 +81,6 @@ for (const [name, attempt] of Object.entries(METHODS)) {
 test("what returns a promise rejects, it does not throw", async (t) => {
   const agent = agentFor(t);
   for (const attempt of [
-    () => agent.restore("s", 0),
     () => agent.mcp.register("one", { command: "true" }),
     () => agent.mcp.unregister("one"),
   ]) {

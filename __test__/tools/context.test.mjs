@@ -56,10 +56,11 @@ test("a signal that is first asked for after the abort is aborted already, with 
 
 test("the context has no sandbox, no input handler and no snapshots where there are none", async (t) => {
   let seen;
-  await inTool(t, (_, context) => {
+  const execute = (_, context) => {
     seen = [context.sandbox, context.input, context.recordSnapshot];
     return "x";
-  });
+  };
+  await inTool(t, execute, { sessions: false });
   assert.deepEqual(seen, [undefined, undefined, undefined]);
 });
 

@@ -8,6 +8,7 @@ import { freezeDeep } from "../frozen.js";
 import { shortened } from "./archive.js";
 import { Fold, eventProblem } from "./fold.js";
 import { OWN } from "./own.js";
+import { SnapshotBudget } from "./snapshot-budget.js";
 
 /** How many events go by between two looks at the clock. */
 const EVENTS_PER_LOOK = 64;
@@ -24,8 +25,11 @@ export class SessionLog {
   #writer = new Writer();
   /** Ends the hold on a session of a built-in checkpointer. */
   #release = null;
+  #snapshots;
 
-  constructor(checkpointer, sessionId) {
+  /** @param {number} [maxSnapshotBytes] of all that the session keeps of files; default no limit */
+  constructor(checkpointer, sessionId, maxSnapshotBytes) {
+    this.#snapshots = new SnapshotBudget(maxSnapshotBytes);
     /** For whoever reads archived results. */
     this.checkpointer = checkpointer;
     this.#checkpointer = checkpointer;
@@ -45,9 +49,11 @@ export class SessionLog {
     const fold = new Fold();
     const repairs = [];
     let head = 0;
+    this.#snapshots.reset();
     const take = (stored) => {
       this.#check(stored, head);
       head += 1;
+      this.#snapshots.count(stored.event);
       fold.add(shortenedEvent(freezeDeep(stored.event), head));
     };
     const own = this.#checkpointer[OWN];
@@ -87,6 +93,16 @@ export class SessionLog {
     if (problem !== null) throw new AgentError(`${where} ${problem}`, { code: "session_damaged" });
   }
 
+  /** @returns {string | null} that files are no longer kept, once */
+  takeSnapshotWarning() {
+    return this.#snapshots.takeWarning(this.#sessionId);
+  }
+
+  /** Resolves when nothing is written any more: an append that a run gave up may still be going on. */
+  async quiet() {
+    await this.#writer.abandon();
+  }
+
   /** The session is no longer in use here: it may be cleaned up. */
   release() {
     this.#release?.();
@@ -98,7 +114,8 @@ export class SessionLog {
    * @returns {Promise<number>} resolves when they are durable, to the number of the first
    */
   append(events) {
-    return this.#writer.add(events, async (all) => {
+    const admitted = events.map((event) => this.#snapshots.admit(event));
+    return this.#writer.add(admitted, async (all) => {
       const first = this.#head + 1;
       const expected = this.#head + all.length;
       // A list of its own: what a store does to it is not seen here.

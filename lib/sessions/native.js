@@ -4,26 +4,22 @@ import { resolve } from "node:path";
 
 import { ConfigError, errorFromData } from "../errors.js";
 import { isOverdue, yieldToEventLoop } from "../fairness.js";
-import { hold, release } from "../keep-alive.js";
+import { NativeOperations } from "../native-operations.js";
 import { native } from "../native.js";
-import { activate, deactivate, nextNumber, waker } from "../wakes.js";
 import { checkEvents, checkSequence } from "./memory.js";
 import { OWN } from "./own.js";
 import { checkSessionId } from "./session-id.js";
 
+const FUNCTIONS = { make: native.storeNew, start: native.storeStart, take: native.storeTake };
 const DEFAULT_BUSY_TIMEOUT_MS = 5_000;
 const MAX_BUSY_TIMEOUT_MS = 2_147_483_647;
 
 class NativeCheckpointer {
-  #handle;
-  #number = nextNumber();
-  #lastOperation = 0;
-  /** Operations that are going on: `{ over, resolve, reject }` by number. */
-  #going = new Map();
+  #operations;
   #closed = null;
 
   constructor(options) {
-    this.#handle = native.storeNew(JSON.stringify(options), this.#number, waker);
+    this.#operations = new NativeOperations(FUNCTIONS, options, asError);
   }
 
   async append(sessionId, events, expectedHead) {
@@ -31,7 +27,7 @@ class NativeCheckpointer {
     checkEvents(events);
     if (expectedHead !== undefined) checkSequence("append: expectedHead", expectedHead);
     const lines = events.map((event) => JSON.stringify(event)).join("\n");
-    return await this.#operate({ do: "append", session: sessionId, expectedHead }, lines).over;
+    return await this.#operations.start({ do: "append", session: sessionId, expectedHead }, lines).over;
   }
 
   async *read(sessionId, options) {
@@ -43,22 +39,22 @@ class NativeCheckpointer {
 
   async head(sessionId) {
     checkSessionId("head", sessionId);
-    return await this.#operate({ do: "head", session: sessionId }).over;
+    return await this.#operations.start({ do: "head", session: sessionId }).over;
   }
 
   async list() {
-    return await this.#operate({ do: "list" }).over;
+    return await this.#operations.start({ do: "list" }).over;
   }
 
   async delete(sessionId) {
     checkSessionId("delete", sessionId);
-    await this.#operate({ do: "delete", session: sessionId }).over;
+    await this.#operations.start({ do: "delete", session: sessionId }).over;
   }
 
   async truncate(sessionId, toSeq) {
     checkSessionId("truncate", sessionId);
     checkSequence("truncate: toSeq", toSeq);
-    await this.#operate({ do: "truncate", session: sessionId, toSeq }).over;
+    await this.#operations.start({ do: "truncate", session: sessionId, toSeq }).over;
   }
 
   /** Whatever is asked afterwards is refused. Idempotent. */
@@ -69,8 +65,8 @@ class NativeCheckpointer {
 
   /** What is going on comes first: nothing is written afterwards. */
   async #close() {
-    await Promise.allSettled([...this.#going.values()].map(({ over }) => over));
-    await this.#operate({ do: "close" }).over;
+    await this.#operations.idle();
+    await this.#operations.start({ do: "close" }).over;
   }
 
   get [OWN]() {
@@ -78,63 +74,32 @@ class NativeCheckpointer {
       batches: (sessionId, sinceSeq) => this.#batches(sessionId, sinceSeq),
       /** Marks the session as in use: a clean-up, also of another process, leaves it alone. */
       hold: async (sessionId) => {
-        const { number, over } = this.#operate({ do: "hold", session: sessionId });
+        const { number, over } = this.#operations.start({ do: "hold", session: sessionId });
         await over;
-        return () => native.storeRelease(this.#handle, number);
+        return () => native.storeRelease(this.#operations.handle, number);
       },
       cleanup: async ({ modifiedBeforeMs, maxBytes }) =>
-        await this.#operate({ do: "cleanup", modifiedBeforeMs, maxBytes }).over,
+        await this.#operations.start({ do: "cleanup", modifiedBeforeMs, maxBytes }).over,
     };
   }
 
   /** Yields `{ events, repairs }`. */
   async *#batches(sessionId, sinceSeq) {
-    const { number, over } = this.#operate({ do: "read", session: sessionId, sinceSeq });
+    const { number, over } = this.#operations.start({ do: "read", session: sessionId, sinceSeq });
     let going = true;
     try {
-      for (let batch = await over; batch !== null; batch = await this.#operate({ do: "next", reader: number }).over) {
+      for (
+        let batch = await over;
+        batch !== null;
+        batch = await this.#operations.start({ do: "next", reader: number }).over
+      ) {
         yield batch;
         if (isOverdue()) await yieldToEventLoop();
       }
       going = false;
     } finally {
-      if (going) native.storeRelease(this.#handle, number);
+      if (going) native.storeRelease(this.#operations.handle, number);
     }
-  }
-
-  #operate(operation, events) {
-    this.#lastOperation += 1;
-    const number = this.#lastOperation;
-    const going = {};
-    const over = new Promise((settle, reject) => {
-      Object.assign(going, { resolve: settle, reject });
-    });
-    going.over = over;
-    this.#going.set(number, going);
-    if (this.#going.size === 1) activate(this.#number, this);
-    // Whoever asked waits for it.
-    hold();
-    try {
-      native.storeStart(this.#handle, number, JSON.stringify(operation), events);
-    } catch (error) {
-      this.#settle(number, error, undefined);
-    }
-    return { number, over };
-  }
-
-  poll() {
-    for (const { op, ok, error } of JSON.parse(native.storeTake(this.#handle))) {
-      this.#settle(op, error === undefined ? undefined : asError(error), ok);
-    }
-  }
-
-  #settle(number, error, value) {
-    const operation = this.#going.get(number);
-    this.#going.delete(number);
-    if (this.#going.size === 0) deactivate(this.#number);
-    release();
-    if (error === undefined) operation.resolve(value);
-    else operation.reject(error);
   }
 }
 

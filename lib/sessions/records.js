@@ -12,11 +12,25 @@ export function performLoad(family, run, { id, recover }) {
   });
 }
 
+/**
+ * Writes frozen events into the session's log; says so where files are no longer kept.
+ * @returns {Promise<number>} the number of the first
+ */
+export async function storeEvents(run, events) {
+  const { log } = run.conversation;
+  const first = await log.append(events);
+  const message = log.takeSnapshotWarning();
+  if (message !== null && !run.over) {
+    run.deliver({ type: "diagnostic", level: "warning", code: "snapshot_limit", message });
+  }
+  return first;
+}
+
 /** Writes events into the session's log. */
 export function performRecord(family, run, { id, events }) {
   const stored = events.map((event) => Object.freeze(asEvent(run, event)));
   ask(family, run, id, async () => {
-    const first = await run.conversation.log.append(stored);
+    const first = await storeEvents(run, stored);
     events.forEach((event, index) => {
       if (event.type === "tool_result") run.resultStored(event.key, first + index);
     });

@@ -82,7 +82,10 @@ impl Family {
     ) -> Result<Rc<Family>, CoreError> {
         let tools =
             ToolSet::new(std::mem::take(&mut options.tools), &options.builtin_tools).map_err(CoreError::Config)?;
-        let file_options = FileToolOptions { deny_symlinks: options.deny_symlinks, ..FileToolOptions::default() };
+        let mut file_options = FileToolOptions { deny_symlinks: options.deny_symlinks, ..FileToolOptions::default() };
+        if let Some(bytes) = options.max_snapshot_bytes {
+            file_options.max_snapshot_bytes = bytes;
+        }
         let files = FileTools::new(&options.workdir, file_options)
             .map_err(|problem| CoreError::Config(format!("workdir: {problem}")))?;
         let hook_files = load_hook_files(&options)?;

@@ -57,8 +57,8 @@ impl Run {
         // Dropped with this future: the thread stops at its next look.
         let _stop = cancel.clone().drop_guard();
         let run = self.blocking(move || {
-            let before_change = |path: &str, before: Before<'_>| match &changing {
-                Some(sender) => keep(sender, Snapshot::of(path, before)),
+            let before_change = |path: &str, before: Before<'_>, after: Option<&[u8]>| match &changing {
+                Some(sender) => keep(sender, Snapshot::of(path, before, after)),
                 None => Ok(()),
             };
             files.run(

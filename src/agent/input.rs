@@ -64,6 +64,8 @@ pub struct FamilyOptions {
     pub builtin_tools: Vec<String>,
     /// File tools follow no link at all.
     pub deny_symlinks: bool,
+    /// Of files of more bytes it is not stored what they held before a change; absent: the default.
+    pub max_snapshot_bytes: Option<u64>,
     /// How commands run.
     pub commands: CommandOptions,
     /// The agent's home, where hooks.json files are to be read; absent: none is.

@@ -2,6 +2,7 @@
 
 use crate::host::Recorded;
 use crate::tools::builtin::Before;
+use crate::workspace::Digest;
 
 /// One file, before a change.
 pub(super) struct Snapshot {
@@ -10,19 +11,22 @@ pub(super) struct Snapshot {
     before: Option<String>,
     truncated: bool,
     encoding: Option<&'static str>,
+    /// Digest of what the file is to hold; nothing where it is to be deleted.
+    after: Option<String>,
 }
 
 impl Snapshot {
-    pub fn of(path: &str, before: Before<'_>) -> Snapshot {
-        let path = path.to_string();
-        match before {
-            Before::Absent => Snapshot { path, before: None, truncated: false, encoding: None },
-            Before::TooLarge { .. } => Snapshot { path, before: None, truncated: true, encoding: None },
+    pub fn of(path: &str, before: Before<'_>, after: Option<&[u8]>) -> Snapshot {
+        let (before, truncated, encoding) = match before {
+            Before::TooLarge { .. } => (None, true, None),
             Before::Held(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => Snapshot { path, before: Some(text.to_string()), truncated: false, encoding: None },
-                Err(_) => Snapshot { path, before: Some(base64(bytes)), truncated: false, encoding: Some("base64") },
+                Ok(text) => (Some(text.to_string()), false, None),
+                Err(_) => (Some(base64(bytes)), false, Some("base64")),
             },
-        }
+            Before::Absent => (None, false, None),
+        };
+        let after = after.map(|content| Digest::of(content).to_string());
+        Snapshot { path: path.to_string(), before, truncated, encoding, after }
     }
 
     pub fn recorded(&self, turn: u32) -> Recorded<'_> {
@@ -31,6 +35,7 @@ impl Snapshot {
             before: self.before.as_deref(),
             truncated: self.truncated,
             encoding: self.encoding,
+            after: self.after.as_deref(),
             turn,
         }
     }

@@ -150,6 +150,9 @@ pub enum Recorded<'a> {
         truncated: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
         encoding: Option<&'static str>,
+        /// SHA-256 of what the file will hold, in hexadecimal; absent where it is to be deleted.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        after: Option<&'a str>,
         turn: u32,
     },
     PermissionDecision {

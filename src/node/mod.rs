@@ -2,6 +2,8 @@
 //! nothing else does.
 
 mod family;
+mod files;
+mod outcomes;
 mod policy;
 mod pure;
 mod store;

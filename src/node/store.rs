@@ -2,7 +2,7 @@
 //! the store's number is woken, and JS takes what came of it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use napi::bindgen_prelude::{External, spawn_blocking};
 use napi::{Error, Result};
@@ -10,6 +10,7 @@ use napi_derive::napi;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::outcomes::{Outcomes, lock};
 use super::text::Text;
 use super::waker::Waker;
 use crate::session::log::{EventBatch, NewEvent, SessionId};
@@ -23,20 +24,17 @@ const BATCH_BYTES: usize = 128 * 1024;
 /// One store.
 pub struct StoreHandle {
     shared: Arc<Shared>,
+    outcomes: Arc<Outcomes>,
 }
 
 struct Shared {
     options: StoreOptions,
     /// Opened by the first operation, on a thread that may block.
     opened: Mutex<Opened>,
-    waker: Waker,
-    number: i64,
     /// Readings that are going on, by their number. One that is being read is not here.
     readers: Mutex<HashMap<i64, (SessionId, Box<dyn EventReader>)>>,
     /// Sessions that are in use, by the number of the operation that took them.
     holds: Mutex<HashMap<i64, Box<dyn Hold>>>,
-    /// JSON text of what came of operations.
-    over: Mutex<Vec<String>>,
 }
 
 enum Opened {
@@ -90,10 +88,6 @@ enum Operation {
     Close,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Makes a store; `number` is what its wakes carry. Touches no disk yet.
 #[napi(catch_unwind)]
 pub fn store_new(options: String, number: i64, waker: &External<Waker>) -> Result<External<StoreHandle>> {
@@ -102,13 +96,10 @@ pub fn store_new(options: String, number: i64, waker: &External<Waker>) -> Resul
     let shared = Shared {
         options,
         opened: Mutex::new(Opened::NotYet),
-        waker: waker.clone(),
-        number,
         readers: Mutex::default(),
         holds: Mutex::default(),
-        over: Mutex::default(),
     };
-    Ok(External::new(StoreHandle { shared: Arc::new(shared) }))
+    Ok(External::new(StoreHandle { shared: Arc::new(shared), outcomes: Outcomes::new(number, waker.clone()) }))
 }
 
 /// Starts an operation, given as JSON text. `storeTake` tells what came of it, after a wake.
@@ -121,16 +112,8 @@ pub fn store_start(
 ) -> Result<()> {
     let operation = serde_json::from_str(&operation).map_err(|error| Error::from_reason(error.to_string()))?;
     let shared = handle.shared.clone();
-    spawn_blocking(move || {
-        let work = std::panic::AssertUnwindSafe(|| shared.perform(number, operation, events.as_deref()));
-        let outcome = std::panic::catch_unwind(work)
-            .unwrap_or_else(|_panic| Err(StoreError::Refused("an internal error of the session store".to_string())));
-        let told = match outcome {
-            Ok(value) => format!("{{\"op\":{number},\"ok\":{value}}}"),
-            Err(error) => json!({ "op": number, "error": error_data(&error) }).to_string(),
-        };
-        lock(&shared.over).push(told);
-        shared.waker.wake(shared.number);
+    handle.outcomes.start(number, move || {
+        shared.perform(number, operation, events.as_deref()).map_err(|error| error_data(&error))
     });
     Ok(())
 }
@@ -138,8 +121,7 @@ pub fn store_start(
 /// What came of operations since the last call: JSON text of `({ op, ok } | { op, error })[]`.
 #[napi(catch_unwind, ts_return_type = "string")]
 pub fn store_take(handle: &External<StoreHandle>) -> Text {
-    let over = std::mem::take(&mut *lock(&handle.shared.over));
-    Text(format!("[{}]", over.join(",")).into_bytes())
+    handle.outcomes.take()
 }
 
 /// Lets go of a reading that was left, or of a session that is no longer in use.

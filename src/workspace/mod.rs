@@ -6,6 +6,7 @@
 //! no link at all. A link that was put on the way in between makes the second step fail, never lead elsewhere.
 
 mod canonical;
+mod digest;
 mod failure;
 mod folder;
 mod ignored;
@@ -14,6 +15,7 @@ mod missing;
 mod open;
 mod read;
 mod resolve;
+mod restore;
 mod temporary;
 mod walk;
 mod write;
@@ -23,11 +25,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 pub use canonical::{CanonicalPath, shown};
+pub use digest::Digest;
 pub use failure::Failure;
 pub use folder::{Entry, EntryKind};
 pub use missing::Nearest;
 pub use open::Opener;
 pub use read::FileContent;
+pub use restore::{Checked, LeftBehind, Restoration, Target};
 pub use walk::{FileBatch, Visitor, Walked};
 pub use write::{Before, Keeper, WriteOutcome};
 

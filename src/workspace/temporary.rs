@@ -31,7 +31,7 @@ impl Temporary<'_> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(if before.is_some() { PRIVATE } else { NEW_FILE });
         for _ in 0..MAX_NAME_TRIES {
-            let name = format!(".lite-agent-{:016x}.tmp", RandomState::new().build_hasher().finish());
+            let name = fresh_name();
             match rustix::fs::openat(folder, name.as_str(), flags, mode) {
                 Ok(file) => return Ok(Temporary { folder, name, file: File::from(file), is_placed: false }),
                 Err(Errno::EXIST) => {}
@@ -77,6 +77,70 @@ impl Temporary<'_> {
         self.is_placed = true;
         Ok(())
     }
+}
+
+impl Temporary<'_> {
+    /// Which file it is.
+    pub(super) fn stat(&self) -> Result<Stat, Errno> {
+        rustix::fs::fstat(&self.file)
+    }
+
+    /// Gives it the name of a file that there is, which lives on under the name that this returns.
+    pub(super) fn swap_with(mut self, name: &str) -> Result<String, Errno> {
+        match swap(self.folder, &self.name, name) {
+            Ok(()) => {
+                self.is_placed = true;
+                Ok(std::mem::take(&mut self.name))
+            }
+            // The file system, or the kernel, does not know how to.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                let aside = set_aside(self.folder, name)?;
+                let folder = self.folder;
+                if let Err(error) = self.keep_as(name, RenameFlags::NOREPLACE) {
+                    rename_to_new(folder, &aside, name)?;
+                    return Err(error);
+                }
+                Ok(aside)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Two files take each other's names.
+fn swap(folder: BorrowedFd<'_>, one: &str, other: &str) -> Result<(), Errno> {
+    rustix::fs::renameat_with(folder, one, folder, other, RenameFlags::EXCHANGE)
+}
+
+/// Takes a file's name away; it lives on under the name that this returns.
+pub(super) fn set_aside(folder: BorrowedFd<'_>, name: &str) -> Result<String, Errno> {
+    for _ in 0..MAX_NAME_TRIES {
+        let aside = fresh_name();
+        match rename_to_new(folder, name, &aside) {
+            Ok(()) => return Ok(aside),
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(Errno::EXIST)
+}
+
+/// Renames a file; nothing may have the new name.
+pub(super) fn rename_to_new(folder: BorrowedFd<'_>, name: &str, new: &str) -> Result<(), Errno> {
+    match rustix::fs::renameat_with(folder, name, folder, new, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            match rustix::fs::statat(folder, new, AtFlags::SYMLINK_NOFOLLOW) {
+                Err(Errno::NOENT) => rustix::fs::renameat(folder, name, folder, new),
+                Ok(_) => Err(Errno::EXIST),
+                Err(error) => Err(error),
+            }
+        }
+        renamed => renamed,
+    }
+}
+
+fn fresh_name() -> String {
+    format!(".lite-agent-{:016x}.tmp", RandomState::new().build_hasher().finish())
 }
 
 impl Drop for Temporary<'_> {

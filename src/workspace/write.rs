@@ -34,8 +34,9 @@ pub enum Before<'a> {
 pub struct Keeper<'a> {
     /// Of larger files the content is not read.
     pub max_bytes: u64,
-    /// Told while nothing is changed yet. An error keeps the file as it is.
-    pub keep: &'a dyn Fn(Before<'_>) -> Result<(), String>,
+    /// Told while nothing is changed yet, and what the file will hold: nothing where it is to be deleted. An error keeps the
+    /// file as it is.
+    pub keep: &'a dyn Fn(Before<'_>, Option<&[u8]>) -> Result<(), String>,
 }
 
 impl Root {
@@ -57,15 +58,15 @@ impl Root {
             located => Some(located?.0),
         };
         let before = match &located {
-            Some(folder) => Place { folder: folder.as_fd(), name, path: path.as_str() }.prepare(keeper)?,
+            Some(folder) => Place { folder: folder.as_fd(), name, path: path.as_str() }.prepare(keeper, content)?,
             None => {
-                tell(keeper, path.as_str(), Before::Absent)?;
+                tell(keeper, path.as_str(), Before::Absent, Some(content))?;
                 None
             }
         };
         let folder = match located {
             Some(folder) => folder,
-            None => self.create_folders(path)?,
+            None => self.create_folders(path, &mut Vec::new())?,
         };
         Place { folder: folder.as_fd(), name, path: path.as_str() }.replace(content, before.as_ref())
     }
@@ -83,7 +84,7 @@ impl Root {
     ) -> Result<(), Failure> {
         let (folder, name) = self.locate(path)?;
         let place = Place { folder: folder.as_fd(), name, path: path.as_str() };
-        let before = place.prepare(keeper)?.ok_or_else(|| place.changed())?;
+        let before = place.prepare(keeper, content)?.ok_or_else(|| place.changed())?;
         if Seen::of(&before) != read.seen {
             return Err(place.changed());
         }
@@ -99,21 +100,29 @@ impl Root {
         let place = Place { folder: folder.as_fd(), name, path: path.as_str() };
         let before = place.look()?.ok_or_else(|| Failure::Missing { path: path.as_str().to_string() })?;
         must_not_be_read_only(&before, path.as_str())?;
-        place.keep(Some(&before), keeper)?;
+        place.keep(Some(&before), keeper, None)?;
         place.must_still_be(Some(&before))?;
         rustix::fs::unlinkat(&folder, name, AtFlags::empty()).map_err(|error| place.failed(error))
     }
 
-    fn create_folders(&self, path: &CanonicalPath) -> Result<OwnedFd, Failure> {
+    /// Opens the folder of a path, creating what is missing of it; `made` gets the folders that were, outermost first.
+    pub(super) fn create_folders(
+        &self,
+        path: &CanonicalPath,
+        made: &mut Vec<CanonicalPath>,
+    ) -> Result<OwnedFd, Failure> {
         let failed = |error| Failure::from_errno(path.as_str(), error);
         let mut folder = self.folder(&CanonicalPath::root())?;
+        let mut place = CanonicalPath::root();
         let parent = path.split().map_or_else(CanonicalPath::root, |(parent, _)| parent);
         for name in parent.beneath().split('/').filter(|name| !name.is_empty()) {
+            place = place.join(name);
             folder = match open::child(folder.as_fd(), name.as_bytes()) {
                 Err(Errno::NOENT) => {
                     match rustix::fs::mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
+                        Ok(()) => made.push(place.clone()),
                         // Somebody else made it.
-                        Ok(()) | Err(Errno::EXIST) => {}
+                        Err(Errno::EXIST) => {}
                         Err(error) => return Err(failed(error)),
                     }
                     open::child(folder.as_fd(), name.as_bytes())
@@ -126,24 +135,24 @@ impl Root {
     }
 }
 
-fn tell(keeper: Option<&Keeper<'_>>, path: &str, before: Before<'_>) -> Result<(), Failure> {
+fn tell(keeper: Option<&Keeper<'_>>, path: &str, before: Before<'_>, after: Option<&[u8]>) -> Result<(), Failure> {
     let Some(keeper) = keeper else { return Ok(()) };
-    (keeper.keep)(before).map_err(|problem| Failure::NotKept { path: path.to_string(), problem })
+    (keeper.keep)(before, after).map_err(|problem| Failure::NotKept { path: path.to_string(), problem })
 }
 
 /// Where a file is, or is to be.
-struct Place<'a> {
-    folder: BorrowedFd<'a>,
-    name: &'a str,
-    path: &'a str,
+pub(super) struct Place<'a> {
+    pub(super) folder: BorrowedFd<'a>,
+    pub(super) name: &'a str,
+    pub(super) path: &'a str,
 }
 
 impl Place<'_> {
-    fn failed(&self, error: Errno) -> Failure {
+    pub(super) fn failed(&self, error: Errno) -> Failure {
         Failure::from_errno(self.path, error)
     }
 
-    fn changed(&self) -> Failure {
+    pub(super) fn changed(&self) -> Failure {
         Failure::Changed { path: self.path.to_string() }
     }
 
@@ -157,7 +166,7 @@ impl Place<'_> {
     }
 
     /// As `stat`, and it must be a regular file.
-    fn look(&self) -> Result<Option<Stat>, Failure> {
+    pub(super) fn look(&self) -> Result<Option<Stat>, Failure> {
         let found = self.stat()?;
         if let Some(stat) = &found {
             must_be_regular(stat, self.path)?;
@@ -166,22 +175,22 @@ impl Place<'_> {
     }
 
     /// All that must be so before a write, and what the keeper is told. Changes nothing.
-    fn prepare(&self, keeper: Option<&Keeper<'_>>) -> Result<Option<Stat>, Failure> {
+    fn prepare(&self, keeper: Option<&Keeper<'_>>, content: &[u8]) -> Result<Option<Stat>, Failure> {
         let before = self.look()?;
         if let Some(before) = &before {
             must_not_be_read_only(before, self.path)?;
             self.must_be_writable()?;
         }
-        self.keep(before.as_ref(), keeper)?;
+        self.keep(before.as_ref(), keeper, Some(content))?;
         Ok(before)
     }
 
-    fn keep(&self, before: Option<&Stat>, keeper: Option<&Keeper<'_>>) -> Result<(), Failure> {
-        let Some(stat) = keeper.and(before) else { return tell(keeper, self.path, Before::Absent) };
+    fn keep(&self, before: Option<&Stat>, keeper: Option<&Keeper<'_>>, after: Option<&[u8]>) -> Result<(), Failure> {
+        let Some(stat) = keeper.and(before) else { return tell(keeper, self.path, Before::Absent, after) };
         let bytes = u64::try_from(stat.st_size).unwrap_or_default();
         let max_bytes = keeper.map_or(0, |keeper| keeper.max_bytes);
         if bytes > max_bytes {
-            return tell(keeper, self.path, Before::TooLarge { bytes });
+            return tell(keeper, self.path, Before::TooLarge { bytes }, after);
         }
         let (file, now) = open_regular_in(self.folder, self.name.as_bytes(), self.path)?;
         let held = read_up_to(&file, bytes, max_bytes).map_err(|error| Failure::from_io(self.path, &error))?;
@@ -189,10 +198,10 @@ impl Place<'_> {
         if Seen::of(&now) != Seen::of(stat) || u64::try_from(held.len()) != Ok(bytes) {
             return Err(self.changed());
         }
-        tell(keeper, self.path, Before::Held(&held))
+        tell(keeper, self.path, Before::Held(&held), after)
     }
 
-    fn must_still_be(&self, before: Option<&Stat>) -> Result<(), Failure> {
+    pub(super) fn must_still_be(&self, before: Option<&Stat>) -> Result<(), Failure> {
         if self.stat()?.as_ref().map(Seen::of) == before.map(Seen::of) { Ok(()) } else { Err(self.changed()) }
     }
 
@@ -210,7 +219,7 @@ impl Place<'_> {
     }
 
     /// A rename asks for no right on the file itself.
-    fn must_be_writable(&self) -> Result<(), Failure> {
+    pub(super) fn must_be_writable(&self) -> Result<(), Failure> {
         // Not by opening it: that alone gives a file of a lower layer (overlayfs) another identity.
         match rustix::fs::accessat(
             self.folder,
@@ -235,7 +244,7 @@ impl Place<'_> {
 }
 
 /// Whoever made a file read-only meant it, even where the system would let root, or the owner of the folder, replace it.
-fn must_not_be_read_only(stat: &Stat, path: &str) -> Result<(), Failure> {
+pub(super) fn must_not_be_read_only(stat: &Stat, path: &str) -> Result<(), Failure> {
     let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     let may_write = Mode::WUSR | Mode::WGRP | Mode::WOTH;
     if is_file && !Mode::from_raw_mode(stat.st_mode).intersects(may_write) {

@@ -59,8 +59,9 @@ pub struct ToolOutcome {
 /// Whether the file at this path may be shown.
 pub type Visible<'a> = &'a (dyn Fn(&str) -> bool + Send + Sync);
 
-/// Takes what the file at this path held. An error keeps the file as it is.
-pub type BeforeChange<'a> = &'a (dyn Fn(&str, Before<'_>) -> Result<(), String> + Send + Sync);
+/// Takes what the file at this path held, and what it will hold: nothing where it is to be deleted. An error keeps the file
+/// as it is.
+pub type BeforeChange<'a> = &'a (dyn Fn(&str, Before<'_>, Option<&[u8]>) -> Result<(), String> + Send + Sync);
 
 /// What a run of a tool asks of whoever calls it.
 #[derive(Clone, Copy)]
@@ -154,7 +155,7 @@ impl FileTools {
         change: impl FnOnce(Option<&Keeper<'_>>) -> T,
     ) -> T {
         let Some(tell) = ports.before_change else { return change(None) };
-        let keep = |before: Before<'_>| tell(path.as_str(), before);
+        let keep = |before: Before<'_>, after: Option<&[u8]>| tell(path.as_str(), before, after);
         change(Some(&Keeper { max_bytes: self.max_snapshot_bytes, keep: &keep }))
     }
 

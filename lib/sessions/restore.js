@@ -1,0 +1,269 @@
+// Takes a session back to an earlier event: each file that the agent changed since goes back to its earliest snapshot, then
+// the log is cut. How a file is put back safely is the core's business.
+import { callbackFrame, inFrame } from "../context.js";
+import { AgentError, CheckpointConflictError, ConfigError } from "../errors.js";
+import { isOverdue, yieldToEventLoop } from "../fairness.js";
+import { tellManual } from "../listeners.js";
+import { native } from "../native.js";
+import { defaultRedactor } from "../redact.js";
+import { describeThrown } from "../thrown.js";
+import { eventProblem } from "./fold.js";
+import { checkSequence } from "./memory.js";
+
+const NOT_KEPT = "what it held was too much to keep";
+
+/**
+ * What a restoration changes.
+ * @typedef {object} Scope
+ * @property {boolean} conversation cut the log
+ * @property {boolean} files put files back
+ * @property {AbortSignal} [signal]
+ */
+
+/**
+ * @param {unknown} toSeq
+ * @param {Scope} scope
+ * @param {object} checkpointer
+ * @throws {TypeError | ConfigError}
+ */
+export function checkRestore(toSeq, { conversation, files }, checkpointer) {
+  checkSequence("restore: toSeq", toSeq);
+  if (!conversation && !files) {
+    throw new ConfigError("restore: conversation and files are both false, so there is nothing to restore");
+  }
+  if (conversation && checkpointer.truncate === undefined) {
+    throw new ConfigError(
+      "restore: the checkpointer has no truncate(), so its log cannot be cut; pass conversation: false to restore files alone",
+    );
+  }
+}
+
+/**
+ * Must have the session's place.
+ * @param {import("../family.js").Family} family
+ * @param {object} checkpointer
+ * @param {string} sessionId
+ * @param {number} toSeq
+ * @param {Scope} scope
+ * @returns {Promise<{ restoredFiles: string[], skippedFiles: { path: string, reason: string }[] }>}
+ */
+export async function restore(family, checkpointer, sessionId, toSeq, scope) {
+  const store = new Store(family, checkpointer, sessionId);
+  throwIfAborted(scope.signal);
+  const { head, changes } = await store.read(toSeq, scope.files);
+  if (toSeq > head) {
+    throw new ConfigError(`restore: toSeq is ${toSeq}, but the log of session ${sessionId} ends at ${head}`);
+  }
+  const progress = new Progress(family, sessionId, toSeq, changes.length);
+  const files = family.parts.workingFolder().restoration();
+  progress.tell("start");
+  let outcome;
+  try {
+    outcome = await putBack(files, changes, progress, scope.signal);
+    if (scope.conversation && toSeq < head) await store.truncate(toSeq, head);
+  } catch (error) {
+    const failure = withProblems(error, await files.undo());
+    progress.tell("error", describeThrown(failure).message);
+    throw failure;
+  }
+  const leftOver = await files.keep();
+  progress.tell("done", leftOver.length > 0 ? leftOver.join("; ") : undefined);
+  return outcome;
+}
+
+function throwIfAborted(signal) {
+  if (signal?.aborted) throw signal.reason;
+}
+
+/** Puts files back one after another, all checked first. */
+async function putBack(files, changes, progress, signal) {
+  const restoredFiles = [];
+  const skippedFiles = [];
+  const reasons = new Map();
+  const waiting = new Set();
+  for (const change of changes) {
+    throwIfAborted(signal);
+    const { skipped, ready } = change.truncated ? { skipped: NOT_KEPT } : await files.check(change, change.left());
+    if (skipped !== undefined) reasons.set(change.path, skipped);
+    else if (ready) waiting.add(change.path);
+  }
+  for (const { path } of changes) {
+    throwIfAborted(signal);
+    const reason = reasons.get(path);
+    if (reason === undefined) {
+      if (waiting.has(path)) await files.putBackNext();
+      restoredFiles.push(path);
+    } else {
+      skippedFiles.push({ path, reason });
+    }
+    progress.tell("progress", reason === undefined ? path : `${path} is left as it is: ${reason}`);
+  }
+  throwIfAborted(signal);
+  return { restoredFiles, skippedFiles };
+}
+
+/** What happened to one file since. */
+class FileChange {
+  #last = null;
+  #previous = null;
+  /** When the turn of the last change had its last result. */
+  #changedByMs = undefined;
+
+  constructor({ path, before, truncated, encoding }) {
+    this.path = path;
+    this.before = truncated ? null : before;
+    this.truncated = truncated === true;
+    this.encoding = encoding;
+  }
+
+  add(snapshot) {
+    this.#previous = this.#last;
+    this.#last = snapshot;
+    this.#changedByMs = undefined;
+  }
+
+  /** A result came in the turn of the last change. */
+  answered(ts) {
+    const ms = Date.parse(ts);
+    if (Number.isFinite(ms)) this.#changedByMs = ms;
+  }
+
+  /** How the agent left the file. */
+  left() {
+    const { after } = this.#last;
+    // It was deleted, or a custom tool changed it, of which nobody knows what it wrote.
+    if (after === undefined) return { digests: [], mayBeAbsent: true, changedByMs: this.#changedByMs };
+    // A change that was recorded may have failed: then the file is as the one before it left it.
+    const digests = [after, this.#previous?.after].filter((digest) => digest !== undefined);
+    return { digests, mayBeAbsent: false };
+  }
+}
+
+/** The session's log, asked in a callback's frame: a store of the host that waits for the session would wait for itself. */
+class Store {
+  #checkpointer;
+  #sessionId;
+  #family;
+
+  constructor(family, checkpointer, sessionId) {
+    this.#family = family;
+    this.#checkpointer = checkpointer;
+    this.#sessionId = sessionId;
+  }
+
+  /** @returns {Promise<{ head: number, changes: FileChange[] }>} the files that changed after `toSeq`, the first first */
+  async read(toSeq, files) {
+    return await this.#inFrame(async () => {
+      const changes = new Map();
+      /** Files that changed in the turn that is going on. */
+      const open = new Set();
+      const head = await this.#checkpointer.head(this.#sessionId);
+      if (!files || toSeq >= head) return { head, changes: [] };
+      let seq = toSeq;
+      for await (const stored of this.#checkpointer.read(this.#sessionId, { sinceSeq: toSeq })) {
+        seq += 1;
+        const { event, ts } = this.#checked(stored, seq);
+        if (event.type === "file_snapshot") {
+          const change = changes.get(event.path) ?? new FileChange(event);
+          changes.set(event.path, change);
+          change.add(event);
+          open.add(change);
+        } else if (event.type === "tool_result") {
+          for (const change of open) change.answered(ts);
+        } else if (event.type === "assistant" || event.type === "user") {
+          open.clear();
+        }
+        if (isOverdue()) await yieldToEventLoop();
+      }
+      return { head: seq, changes: [...changes.values()] };
+    });
+  }
+
+  #checked(stored, seq) {
+    const problem =
+      stored?.seq === seq
+        ? (eventProblem(stored.event) ?? snapshotProblem(stored.event))
+        : `has the number ${String(stored?.seq)} in the store`;
+    if (problem === null) return stored;
+    throw new AgentError(`session ${this.#sessionId}: event ${seq} of its log ${problem}`, { code: "session_damaged" });
+  }
+
+  /** Cuts the log, if it still ends where it was read to. */
+  async truncate(toSeq, head) {
+    await this.#inFrame(async () => {
+      const now = await this.#checkpointer.head(this.#sessionId);
+      if (now !== head) throw new CheckpointConflictError(this.#sessionId, head, now);
+      await this.#checkpointer.truncate(this.#sessionId, toSeq);
+    });
+  }
+
+  async #inFrame(work) {
+    const frame = callbackFrame(this.#family, this.#sessionId);
+    try {
+      return await inFrame(frame, work);
+    } finally {
+      frame.end();
+    }
+  }
+}
+
+function snapshotProblem({ type, path, before }) {
+  if (type !== "file_snapshot") return null;
+  if (typeof path !== "string") return "is a snapshot without a path";
+  return before === null || typeof before === "string"
+    ? null
+    : "is a snapshot of which it is not clear what the file held";
+}
+
+/** Tells subscribers how far a restoration is. */
+class Progress {
+  #family;
+  #sessionId;
+  #toSeq;
+  #total;
+  #completed = 0;
+
+  constructor(family, sessionId, toSeq, total) {
+    this.#family = family;
+    this.#sessionId = sessionId;
+    this.#toSeq = toSeq;
+    this.#total = total;
+  }
+
+  tell(phase, message) {
+    if (phase === "progress") this.#completed += 1;
+    const event = {
+      type: "checkpoint_restore",
+      phase,
+      sessionId: this.#sessionId,
+      toSeq: this.#toSeq,
+      completed: this.#completed,
+      total: this.#total,
+    };
+    if (message !== undefined) event.message = this.#masked(message);
+    tellManual(this.#family, this.#sessionId, event);
+  }
+
+  #masked(message) {
+    const redact = this.#family.parts.redact ?? defaultRedactor;
+    try {
+      return String(redact(message));
+    } catch {
+      // A redactor that fails must not let through what it was to mask.
+      return native.redactText(message);
+    }
+  }
+}
+
+/** The error, with what could not be undone in its message. */
+function withProblems(error, problems) {
+  if (problems.length === 0) {
+    if (error?.code !== "restore_failed") return error;
+    return new AgentError(`restore: no file was changed, for ${error.message}`, { code: error.code, cause: error });
+  }
+  const { message } = describeThrown(error);
+  return new AgentError(`${message}; and not all could be undone: ${problems.join("; ")}`, {
+    code: "restore_incomplete",
+    cause: error,
+  });
+}
