@@ -5,6 +5,7 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 
 import { ConfigError } from "./errors.js";
+import { checkEnvironment, inheritedEnvironment } from "./environment.js";
 import { defaultHome } from "./home.js";
 import { normaliseInput } from "./messages.js";
 import { native } from "./native.js";
@@ -16,7 +17,6 @@ const DEFAULT_MAX_PARALLEL_TOOLS = 10;
 const MAX_TIMEOUT_MS = 2_147_483_647;
 /** Counts cross to the core as 32-bit numbers. */
 const MAX_COUNT = 4_294_967_295;
-const INHERITED_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TERM"];
 const DEFAULT_MAX_AGE_DAYS = 30;
 /** Longer than there are computers. */
 const MAX_AGE_DAYS = 36_500;
@@ -85,31 +85,9 @@ function bash(name, value) {
     backgroundTimeoutMs: milliseconds,
     maxOutputBytes: integer(1, Number.MAX_SAFE_INTEGER),
     memoryBytes: integer(1, Number.MAX_SAFE_INTEGER),
-    env: environment,
+    env: checkEnvironment,
   });
   return Object.freeze(given);
-}
-
-/** @returns {[string, string][]} the variables of a command, and no others */
-function environment(name, value) {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return refuse(name, "an object", value);
-  const variables = [];
-  for (const [variable, text] of Object.entries(value)) {
-    if (text === undefined) continue;
-    if (variable === "" || /[=\0]/.test(variable)) {
-      throw new ConfigError(`${name} has a variable whose name is empty or holds "=" or a null character`);
-    }
-    // The value may be a secret: it is not shown.
-    if (typeof text !== "string") throw new ConfigError(`${name}.${variable} must be a string, got ${kindOf(text)}`);
-    if (!variable.isWellFormed() || !text.isWellFormed()) {
-      throw new ConfigError(
-        `${name} has a variable with half of a surrogate pair in its name or value: ${shown(variable)}`,
-      );
-    }
-    if (text.includes("\0")) throw new ConfigError(`${name}.${variable} must not hold a null character`);
-    variables.push([variable, text]);
-  }
-  return variables;
 }
 
 function sandbox(name, value) {
@@ -473,16 +451,6 @@ function currentDirectory() {
   } catch (cause) {
     throw new ConfigError(`cwd must be given: the process has no current directory: ${cause.message}`, { cause });
   }
-}
-
-/** What a command inherits where `bash.env` is not given: nothing that could be a secret of the host. */
-function inheritedEnvironment() {
-  const variables = [];
-  for (const name of INHERITED_VARIABLES) {
-    const value = process.env[name];
-    if (value !== undefined) variables.push([name, value]);
-  }
-  return variables;
 }
 
 function notAvailable(what) {
