@@ -79,6 +79,8 @@ class LiteAgent {
       onApproval: checked.onApproval,
       redact: checked.redact,
       automatic: checked.compacts,
+      /** Long results may be left out of requests: the tool that reads them is there. */
+      shortens: builtin.some(({ name }) => name === "context"),
       contextWindow: checked.windowTokens,
       compactor: checked.compactor,
       sandbox: checked.sandbox === undefined ? undefined : new HostSandbox(checked.sandbox, checked.workdir),
@@ -321,7 +323,11 @@ class LiteAgent {
     let conversation = this.#sessions.get(sessionId);
     if (conversation === undefined) {
       conversation = new Conversation(
-        this.#checkpointer && new SessionLog(this.#checkpointer, sessionId, this.#maxSnapshotBytes),
+        this.#checkpointer &&
+          new SessionLog(this.#checkpointer, sessionId, {
+            shortens: this.#family.parts.shortens,
+            maxSnapshotBytes: this.#maxSnapshotBytes,
+          }),
       );
       this.#sessions.set(sessionId, conversation);
     }

@@ -1,11 +1,13 @@
 // Compaction as the host performs it: measures and outlines a conversation, has the model summarise, and puts the shorter
 // one in its place. When, and what goes, is the core's.
+import { Conversation } from "./conversation.js";
 import { callbackFrame, LazySignal } from "./context.js";
 import { copyFrozen } from "./frozen.js";
 import { callHost } from "./host-call.js";
-import { normaliseInput } from "./messages.js";
-import { isReference, readArchive, reference } from "./sessions/archive.js";
+import { isReference, readArchive, reference, wholeLetters } from "./sessions/archive.js";
+import { messageProblem } from "./sessions/fold.js";
 import { blockTokens, estimateTokens, knownWindow, messageTokens, textTokens, valueTokens } from "./tokens.js";
+import { assertWellFormed } from "./well-formed.js";
 
 /** What a model is asked when it summarises. */
 const SUMMARY_SYSTEM =
@@ -29,18 +31,24 @@ function fixedTokens({ request }) {
 /** What the next request comes to, and the model's window. */
 export function performMeasure(family, run, { id }) {
   const { provider, contextWindow, automatic } = family.parts;
-  const window = contextWindow ?? provider.context?.contextWindow ?? knownWindow(family.parts.request.model) ?? null;
-  const count = provider.context?.countTokens;
-  if (automatic && window !== null && typeof count === "function") {
+  const window = contextWindow ?? windowOf(provider) ?? knownWindow(family.parts.request.model) ?? null;
+  // Nobody needs to know where nothing would come of it.
+  const wanted = (automatic && window !== null) || run.source === "manual";
+  if (wanted && typeof provider.context?.countTokens === "function") {
     const lazy = new LazySignal();
     ask(
       family,
       run,
       id,
       lazy,
-      () => {
+      async () => {
         const request = { ...family.parts.request, messages: run.conversation.view.slice() };
-        return provider.context.countTokens(request, lazy.signal);
+        try {
+          return await provider.context.countTokens(request, lazy.signal);
+        } catch {
+          // A provider that cannot count: an estimate does.
+          return undefined;
+        }
       },
       (tokens) => {
         const usable = typeof tokens === "number" && Number.isFinite(tokens) && tokens >= 0;
@@ -50,6 +58,11 @@ export function performMeasure(family, run, { id }) {
     return;
   }
   family.answer(id, 0, JSON.stringify({ tokens: estimated(family, run), window }));
+}
+
+function windowOf(provider) {
+  const window = provider.context?.contextWindow;
+  return typeof window === "number" && Number.isFinite(window) && window > 0 ? window : undefined;
 }
 
 /** What the model last said that it used, and an estimate of what came since; else an estimate of all. */
@@ -87,7 +100,8 @@ function isResults({ role, content }) {
 }
 
 /** Has the model summarise what goes. */
-export function performSummarise(family, run, { id, to, except, instructions, maxTokens }) {
+export function performSummarise(family, run, { id, to, except, instructions: asked, maxTokens }) {
+  const instructions = asked ?? undefined;
   const lazy = new LazySignal();
   const going = run.conversation.messages.filter((_message, index) => index < to && index !== except);
   ask(
@@ -109,9 +123,8 @@ export function performSummarise(family, run, { id, to, except, instructions, ma
       for await (const chunk of stream) if (chunk?.type === "message_done") done = chunk;
       const text = summaryText(done?.message);
       if (text === "") throw new Error("the model answered with no summary");
-      run.values.set(id, text.slice(0, maxTokens * LETTERS_PER_TOKEN));
-      const { inputTokens = 0, outputTokens = 0 } = done.usage ?? {};
-      return { inputTokens, outputTokens };
+      run.values.set(id, text.slice(0, wholeLetters(text, maxTokens * LETTERS_PER_TOKEN)));
+      return usageOf(done.usage);
     },
     (usage) => JSON.stringify(usage),
   );
@@ -121,10 +134,20 @@ function summaryText(message) {
   if (typeof message?.content === "string") return message.content.trim();
   if (!Array.isArray(message?.content)) return "";
   return message.content
-    .filter(({ type }) => type === "text")
-    .map(({ text }) => String(text))
+    .filter((block) => block?.type === "text" && typeof block.text === "string")
+    .map(({ text }) => text)
     .join("\n")
     .trim();
+}
+
+/** What the summary used: numbers alone. */
+function usageOf(usage) {
+  const used = { inputTokens: 0, outputTokens: 0 };
+  for (const name of ["inputTokens", "outputTokens", "cacheReadTokens", "cacheCreationTokens"]) {
+    const tokens = usage?.[name];
+    if (Number.isFinite(tokens) && tokens >= 0) used[name] = tokens;
+  }
+  return used;
 }
 
 /** Messages as text: the newest whole, of the rest as much as fits. */
@@ -132,7 +155,8 @@ function transcript(messages, room) {
   const parts = [];
   let left = room;
   for (let index = messages.length - 1; index >= 0 && left > 0; index -= 1) {
-    const part = shown(messages[index]).slice(0, left);
+    const whole = shown(messages[index]);
+    const part = whole.slice(0, wholeLetters(whole, left));
     left -= part.length;
     parts.unshift(part);
   }
@@ -164,7 +188,9 @@ function shownBlock(who, block) {
 
 function cut(text) {
   if (text.length <= MAX_SHOWN_LETTERS) return text;
-  return `${text.slice(0, MAX_SHOWN_LETTERS / 2)} […] ${text.slice(-MAX_SHOWN_LETTERS / 2)}`;
+  const head = wholeLetters(text, MAX_SHOWN_LETTERS / 2);
+  const tail = wholeLetters(text, text.length - MAX_SHOWN_LETTERS / 2);
+  return `${text.slice(0, head)} […] ${text.slice(tail)}`;
 }
 
 /** Puts the compacted conversation in the place of the old. */
@@ -214,10 +240,11 @@ function callNames(messages) {
 }
 
 function withSummary(run, { to, except, summary }) {
+  // Absent is null in what the core says.
   const { messages } = run.conversation;
-  const text = summary === undefined ? DROPPED : `${SUMMARY_HEAD}${run.values.get(summary)}`;
+  const text = summary === null ? DROPPED : `${SUMMARY_HEAD}${run.values.get(summary)}`;
   const next = [Object.freeze({ role: "user", content: text })];
-  if (except !== undefined) next.push(messages[except]);
+  if (except !== null) next.push(messages[except]);
   for (let index = to; index < messages.length; index += 1) next.push(messages[index]);
   return next;
 }
@@ -233,7 +260,8 @@ async function replace(run, messages, before) {
 }
 
 /** Asks the host's compactor. */
-export function performAskCompactor(family, run, { id, instructions }) {
+export function performAskCompactor(family, run, { id, instructions: asked }) {
+  const instructions = asked ?? undefined;
   const lazy = new LazySignal();
   ask(
     family,
@@ -244,6 +272,7 @@ export function performAskCompactor(family, run, { id, instructions }) {
       const { conversation } = run;
       const before = estimated(family, run);
       const given = conversation.messages.slice();
+      const asGiven = given.slice();
       const answer = await family.parts.compactor.maybeCompact(
         given,
         { ...conversation.usage },
@@ -252,13 +281,29 @@ export function performAskCompactor(family, run, { id, instructions }) {
       );
       const { messages } = answer ?? {};
       if (!Array.isArray(messages)) throw new TypeError("the compactor's maybeCompact() must resolve to { messages }");
-      if (messages === given || isSame(messages, conversation.messages)) return "";
-      const checked =
-        messages.length === 0 ? Object.freeze([]) : normaliseInput(copyFrozen(messages), "compactor: messages");
-      return await replace(run, checked, before);
+      // Given up meanwhile: what it answers changes nothing any more.
+      if (!family.pending.has(id) || isSame(messages, asGiven)) return "";
+      return await replace(run, checkedMessages(messages, run), before);
     },
     (answered) => answered,
   );
+}
+
+/** @throws {TypeError} for what no request could send */
+function checkedMessages(messages, run) {
+  if (messages.length === 0 && run.source !== "manual") {
+    throw new TypeError("the compactor left no message, and a model is about to be called");
+  }
+  const checked = messages.map((message, index) => {
+    const copy = copyFrozen(message);
+    const problem = copy?.role === "system" ? "must not be a system message" : messageProblem(copy);
+    if (problem !== null) throw new TypeError(`the compactor's messages[${index}] ${problem}`);
+    return copy;
+  });
+  const lineUp = new Conversation(null);
+  lineUp.restore(checked);
+  if (lineUp.view.length > 0) assertWellFormed({ messages: lineUp.view });
+  return checked;
 }
 
 function isSame(messages, others) {

@@ -77,10 +77,19 @@ export function performMiddleware(family, run, { id, point, turn }) {
     lazy,
     callback: () => askAll(family.parts.middleware[name], name, context),
     conclude() {
-      if (point === "before_model" && context.hasOwnMessages) run.setRequestMessages(context.messages);
+      if (point === "before_model" && context.hasOwnMessages && !isUnchanged(context.messages, run)) {
+        run.setRequestMessages(context.messages);
+      }
       return "";
     },
   });
+}
+
+/** Middleware that only looked: the conversation may yet be compacted before it is sent. */
+function isUnchanged(messages, { conversation: { view } }) {
+  return (
+    Array.isArray(messages) && messages.length === view.length && messages.every((each, index) => each === view[index])
+  );
 }
 
 async function askAll(list, name, context) {

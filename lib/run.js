@@ -137,7 +137,8 @@ export class Run {
   /** The log holds the result; what is too long goes on without its middle. */
   resultStored(key, seq) {
     const { id, name, content, isError } = this.values.get(key);
-    const short = shortened(this.values.get(key), seq);
+    const result = this.values.get(key);
+    const short = this.family.parts.shortens ? shortened(result, seq) : result;
     this.values.set(
       key,
       short.content === content

@@ -1,8 +1,10 @@
 // Results that are too long to be sent whole: the session's log holds them whole, the conversation their beginning, their
 // end and a reference, which the tool `context` reads by. A reference is the place of the result in the log.
 const MAX_WHOLE_BYTES = 16 * 1024;
-const HEAD_LETTERS = 6_000;
-const TAIL_LETTERS = 3_000;
+const HEAD_BYTES = 6_000;
+const TAIL_BYTES = 3_000;
+/** A page is not shortened itself. */
+const MAX_PAGE_BYTES = 15_000;
 const DEFAULT_PAGE_LETTERS = 8_000;
 const MAX_MATCHES = 50;
 const MAX_MATCH_LETTERS = 400;
@@ -31,8 +33,8 @@ export function shortened(result, seq) {
     rememberPlace(result, seq);
     return result;
   }
-  const head = text.slice(0, wholeLetters(text, HEAD_LETTERS));
-  const tail = text.slice(wholeLetters(text, text.length - TAIL_LETTERS));
+  const head = text.slice(0, endWithin(text, 0, HEAD_BYTES));
+  const tail = text.slice(startWithin(text, TAIL_BYTES));
   const left = text.length - head.length - tail.length;
   const note = `\n[… ${left} of ${text.length} characters left out; context with ref "${refOf(seq)}" and offset ${head.length} goes on …]\n`;
   const content = replaceText(result.content, head + note + tail);
@@ -44,7 +46,7 @@ export function shortened(result, seq) {
 /** @returns {object} what stands in the place of an old result */
 export function reference(result, name) {
   const seq = placeOf(result);
-  const what = `[the result of ${name ?? "a tool"} was left out to make room`;
+  const what = `[the result of ${name ?? "tool"} was left out to make room`;
   const content = seq === undefined ? `${what}]` : `${what}; context with ref "${refOf(seq)}" reads it]`;
   const { type, id, isError } = result;
   const made = { type, id, content };
@@ -55,17 +57,39 @@ export function reference(result, name) {
 }
 
 const references = new WeakSet();
+const REFERENCE = /^\[the result of \S+ was left out to make room(; context with ref "r\d+" reads it)?\]$/;
 
 export function isReference(result) {
-  return references.has(result) || (typeof result.content === "string" && result.content.startsWith("[the result of "));
+  return references.has(result) || (typeof result.content === "string" && REFERENCE.test(result.content));
 }
 
 function refOf(seq) {
   return `r${seq}`;
 }
 
+/** Where a piece from `start` on ends that has at most so many bytes, and at least one character. */
+function endWithin(text, start, bytes) {
+  let end = start;
+  let left = bytes;
+  while (end < text.length) {
+    const point = text.codePointAt(end);
+    left -= point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    if (left < 0 && end > start) break;
+    end += point > 0xffff ? 2 : 1;
+  }
+  return end;
+}
+
+/** Where the last piece of so many bytes begins. */
+function startWithin(text, bytes) {
+  let start = wholeLetters(text, Math.max(0, text.length - bytes));
+  while (Buffer.byteLength(text.slice(start)) > bytes) start = endWithin(text, start, 64);
+  return start;
+}
+
 /** A place at which no pair of surrogates is parted. */
-function wholeLetters(text, place) {
+export function wholeLetters(text, place) {
+  if (place <= 0 || place >= text.length) return Math.max(0, Math.min(place, text.length));
   const code = text.charCodeAt(place);
   return code >= 0xdc00 && code <= 0xdfff ? place - 1 : place;
 }
@@ -107,7 +131,8 @@ export async function readArchive(checkpointer, sessionId, { ref, query, offset 
   if (query !== undefined)
     return { content: matches(text, query, ref) || `no line of ${ref} holds it`, isError: false };
   const start = wholeLetters(text, Math.min(offset, text.length));
-  const end = wholeLetters(text, Math.min(start + limit, text.length));
+  const wished = wholeLetters(text, Math.min(start + limit, text.length));
+  const end = Math.min(endWithin(text, start, MAX_PAGE_BYTES), wished > start ? wished : endWithin(text, start, 1));
   const rest = end < text.length ? `\n[characters ${start} to ${end} of ${text.length}; offset ${end} goes on]` : "";
   return { content: text.slice(start, end) + rest, isError: false };
 }

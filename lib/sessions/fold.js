@@ -137,7 +137,8 @@ export function eventProblem(event) {
   }
 }
 
-function messageProblem(message) {
+/** @returns {string | null} why a value is no message: a phrase that follows its name */
+export function messageProblem(message) {
   if (!ROLES.has(message?.role)) return "has no message of a known role";
   const { content } = message;
   if (typeof content === "string") return null;

@@ -5,7 +5,7 @@ import { clearTimeout, setTimeout } from "node:timers";
 import { AgentError } from "../errors.js";
 import { isOverdue, yieldToEventLoop } from "../fairness.js";
 import { freezeDeep } from "../frozen.js";
-import { shortened } from "./archive.js";
+import { rememberPlace, shortened } from "./archive.js";
 import { Fold, eventProblem } from "./fold.js";
 import { OWN } from "./own.js";
 import { SnapshotBudget } from "./snapshot-budget.js";
@@ -26,9 +26,17 @@ export class SessionLog {
   /** Ends the hold on a session of a built-in checkpointer. */
   #release = null;
   #snapshots;
+  #shortens;
 
-  /** @param {number} [maxSnapshotBytes] of all that the session keeps of files; default no limit */
-  constructor(checkpointer, sessionId, maxSnapshotBytes) {
+  /**
+   * @param {object} checkpointer
+   * @param {string} sessionId
+   * @param {{ shortens: boolean, maxSnapshotBytes?: number }} options `shortens`: results that are too long are left out of
+   *   the conversation in part, for there is a tool that reads them; `maxSnapshotBytes`: of all that the session keeps of
+   *   files, default no limit
+   */
+  constructor(checkpointer, sessionId, { shortens, maxSnapshotBytes }) {
+    this.#shortens = shortens;
     this.#snapshots = new SnapshotBudget(maxSnapshotBytes);
     /** For whoever reads archived results. */
     this.checkpointer = checkpointer;
@@ -48,13 +56,18 @@ export class SessionLog {
     this.#writer = new Writer();
     const fold = new Fold();
     const repairs = [];
+    /** Where results stand, by id of their call: summaries hold them too. */
+    const places = new Map();
     let head = 0;
     this.#snapshots.reset();
     const take = (stored) => {
       this.#check(stored, head);
       head += 1;
       this.#snapshots.count(stored.event);
-      fold.add(shortenedEvent(freezeDeep(stored.event), head));
+      const event = freezeDeep(stored.event);
+      if (event.type === "tool_result") places.set(event.result.id, head);
+      else if (event.type === "summary") rememberPlaces(event.messages, places);
+      fold.add(this.#shortens ? shortenedEvent(event, head) : event);
     };
     const own = this.#checkpointer[OWN];
     if (own === undefined) {
@@ -75,8 +88,8 @@ export class SessionLog {
       const events = recovered.map(({ id, turn }) =>
         freezeDeep({ type: "tool_result", result: { type: "tool_result", id, content: LOST, isError: true }, turn }),
       );
-      const first = await this.append(events);
-      events.forEach((event, index) => fold.add(shortenedEvent(event, first + index)));
+      await this.append(events);
+      for (const event of events) fold.add(event);
     }
     const messages = [];
     for (const message of fold.messages()) {
@@ -134,6 +147,15 @@ export class SessionLog {
   /** Stores what stands in the place of the conversation from now on. */
   async summarise(messages, { before, after }) {
     await this.append([Object.freeze({ type: "summary", messages, throughSeq: this.#head, before, after })]);
+  }
+}
+
+function rememberPlaces(messages, seqs) {
+  for (const { content } of messages) {
+    if (typeof content === "string") continue;
+    for (const block of content) {
+      if (block.type === "tool_result" && seqs.has(block.id)) rememberPlace(block, seqs.get(block.id));
+    }
   }
 }
 
