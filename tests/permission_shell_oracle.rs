@@ -20,7 +20,8 @@ use std::time::Duration;
 use lite_agent::permission::shell::ShellCommand;
 use lite_agent::permission::{Decision, ShellPattern};
 
-/// Pieces that are strung together at random.
+/// Pieces that are strung together at random. None may make a path outside of the folder with the next: `>/dev/null` ends
+/// in a blank.
 const PIECES: &[&str] = &[
     "rm x",
     "rm x",
@@ -147,7 +148,7 @@ const PIECES: &[&str] = &[
     "trap ",
     " EXIT",
     "2>&1",
-    ">/dev/null",
+    ">/dev/null ",
     "{fd}>/dev/null ",
     "read x",
     "let x",

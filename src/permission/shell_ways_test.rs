@@ -179,6 +179,12 @@ fn what_may_run_anything_satisfies_each_deny() {
         "tar -cI'rm x' -f a b",
         "split --filter='rm x' a",
         "rsync -e 'rm x' a b:c",
+        "ls >&'$(rm x)'",
+        "ls 1>& '$(rm x)'",
+        "ls >&\\$\\(rm\\ x\\)",
+        "ls >&'`rm x`'",
+        "for f in 'a$(rm x)'; do ls >&\"$f\"; done",
+        "ls >&>(rm x)",
         "command . <(rm x)",
         ". rm",
         ". ./rm x",
@@ -195,6 +201,7 @@ fn what_may_run_anything_satisfies_each_deny() {
 #[test]
 fn what_is_known_to_be_harmless_satisfies_no_deny() {
     let commands = [
+        "ls >&2; ls >&out; ls &> out; ls 2>&1; ls >&-",
         "echo $((1 + 2))",
         "echo $((COUNT + 1))",
         "i=0; while [[ $i -lt 10 ]]; do i=$((i + 1)); done",
