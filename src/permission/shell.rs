@@ -38,6 +38,7 @@ pub struct ShellCommand {
     unallowable: bool,
     variables: Variables,
     nested_bytes: usize,
+    copied_words: usize,
 }
 
 #[derive(Debug)]
@@ -77,6 +78,7 @@ impl ShellCommand {
             unallowable: false,
             variables: Variables::default(),
             nested_bytes: 0,
+            copied_words: 0,
         };
         command.add_text(text, 0, true);
         command.opaque |= command.variables.may_run_anything();

@@ -179,7 +179,18 @@ fn what_may_run_anything_satisfies_each_deny() {
         "tar -cI'rm x' -f a b",
         "split --filter='rm x' a",
         "rsync -e 'rm x' a b:c",
+        "ls >&'$(rm x)'",
+        "ls 1>& '$(rm x)'",
+        "ls >&\\$\\(rm\\ x\\)",
+        "ls >&'`rm x`'",
+        "for f in 'a$(rm x)'; do ls >&\"$f\"; done",
+        "ls >&>(rm x)",
         "command . <(rm x)",
+        ". rm",
+        ". ./rm x",
+        "source -- rm",
+        "bash rm",
+        "sh -e /tmp/rm x",
         "builtin source /dev/stdin",
     ];
     none_wrong(commands, |command| {
@@ -190,6 +201,7 @@ fn what_may_run_anything_satisfies_each_deny() {
 #[test]
 fn what_is_known_to_be_harmless_satisfies_no_deny() {
     let commands = [
+        "ls >&2; ls >&out; ls &> out; ls 2>&1; ls >&-",
         "echo $((1 + 2))",
         "echo $((COUNT + 1))",
         "i=0; while [[ $i -lt 10 ]]; do i=$((i + 1)); done",
@@ -268,4 +280,25 @@ fn no_assignment_is_allowed_but_by_a_pattern_that_names_it() {
         "for f in *; do for g in *; do git $f $g; done; done",
     ];
     none_wrong(commands, |command| applies("git:*", Decision::Allow, command));
+}
+
+#[test]
+fn lines_that_may_hold_many_others_are_opaque_at_once() {
+    for text in [
+        "parallel ".repeat(3600),
+        "watch -n 1 ".repeat(2900),
+        "watch 'a;b' ".repeat(2000),
+        "flock ".repeat(5000),
+        format!("parallel {}", "::: 'a;b' ".repeat(3000)),
+        format!("su {}", "-c a ".repeat(6000)),
+        format!("tar {}", "-I a ".repeat(6000)),
+        "flock ".repeat(31),
+        "chroot flock su ".repeat(10),
+    ] {
+        // Thousands of lines within one another would take seconds, and this test with them.
+        let command = ShellCommand::parse(&text);
+        assert!(command.commands.len() < 20_000 && command.copied_words < 2 * 20_000, "{text:.20}");
+    }
+    assert!(ShellCommand::parse(&"watch -n 1 ".repeat(2900)).opaque);
+    assert!(!ShellCommand::parse(&["sudo apt-get install a"; 300].join(";")).opaque);
 }

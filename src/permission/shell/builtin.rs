@@ -32,8 +32,8 @@ const TEXT_OPTIONS: [(&str, &[&str], &str); 8] = [
 pub(super) fn inner(base: &str, arguments: &[Word], inputs: &[Word]) -> Option<Inner> {
     Some(match base {
         "." | "source" => {
-            let file = arguments.iter().find(|word| word.text != "--" && !word.text.starts_with("-p"));
-            file.map_or(Inner::Nothing, |file| script(file, inputs))
+            let start = arguments.iter().position(|word| word.text != "--" && !word.text.starts_with("-p"));
+            start.and_then(|start| arguments.get(start..)).map_or(Inner::Nothing, |words| script(words, inputs))
         }
         "at" | "batch" => input(inputs),
         "mapfile" | "readarray" => callback(arguments, "C", "dnOsuc"),
@@ -45,14 +45,18 @@ pub(super) fn inner(base: &str, arguments: &[Word], inputs: &[Word]) -> Option<I
     })
 }
 
-/// A file whose commands a shell reads. A stream is no file; a file of a name that is known is as much as any program.
-pub(super) fn script(word: &Word, inputs: &[Word]) -> Inner {
-    if is_file(word) {
-        Inner::Nothing
-    } else if word.is_static() {
-        input(inputs)
-    } else {
-        Inner::Opaque
+/// A file whose commands a shell reads, and its arguments. A stream is no file; a file of a name that is known is as much
+/// as the program of that name.
+pub(super) fn script(words: &[Word], inputs: &[Word]) -> Inner {
+    match words.first() {
+        None => Inner::Nothing,
+        Some(file) if is_file(file) => {
+            let base = file.text.rsplit('/').next().unwrap_or_default();
+            let rest = words.iter().skip(1).cloned();
+            Inner::Any(vec![[Word::literal(base)].into_iter().chain(rest).collect()])
+        }
+        Some(file) if file.is_static() => input(inputs),
+        Some(_) => Inner::Opaque,
     }
 }
 

@@ -5,6 +5,10 @@ use super::word::Word;
 use super::wrapper::{Loose, PREFIXES, Prefix, SHELLS};
 use super::{ShellCommand, SimpleCommand, builtin, is_reserved};
 
+/// Words that are looked at in all, in the places where one command line may hold others. Each may begin one.
+const MAX_COPIED_WORDS: usize = 20_000;
+/// And texts for a shell, in the options of one.
+const MAX_TEXTS: usize = 64;
 /// So many commands in front of one another are nobody's intention.
 const MAX_PREFIXES: usize = 32;
 
@@ -55,10 +59,20 @@ pub(super) fn add(command: &mut ShellCommand, words: Vec<Word>, inputs: &[Word],
             Inner::Nothing => {}
             Inner::Opaque => command.opaque = true,
             Inner::Command { words, .. } => waiting.push((words, must_be_allowed, prefixes + 1)),
+            Inner::Any(all) if !command.has_words_left(&all) => command.opaque = true,
             Inner::Any(all) => waiting.extend(all.into_iter().map(|words| (words, false, prefixes + 1))),
             Inner::Text { text, .. } => command.add_text(&text, level + 1, must_be_allowed),
+            Inner::Texts(texts) if texts.len() > MAX_TEXTS => command.opaque = true,
             Inner::Texts(texts) => texts.iter().for_each(|text| command.add_text(text, level + 1, false)),
         }
+    }
+}
+
+impl ShellCommand {
+    /// Lines within lines within lines: some orders of words would be looked at for ever.
+    fn has_words_left(&mut self, lines: &[Vec<Word>]) -> bool {
+        self.copied_words += lines.iter().map(Vec::len).sum::<usize>();
+        self.copied_words <= MAX_COPIED_WORDS
     }
 }
 
@@ -240,7 +254,11 @@ fn shell(arguments: &[Word], inputs: &[Word]) -> Inner {
     let mut says_all = true;
     while let Some(word) = arguments.get(at) {
         if !word.is_static() {
-            return if has_text { Inner::Opaque } else { builtin::script(word, inputs) };
+            return if has_text {
+                Inner::Opaque
+            } else {
+                builtin::script(arguments.get(at..).unwrap_or_default(), inputs)
+            };
         }
         let text = word.text.as_str();
         if matches!(text, "--" | "-") {
@@ -268,7 +286,7 @@ fn shell(arguments: &[Word], inputs: &[Word]) -> Inner {
     match arguments.get(at) {
         Some(word) if has_text && word.is_static() => Inner::Text { text: word.text.clone(), says_all },
         Some(_) if has_text => Inner::Opaque,
-        Some(word) if !reads_input => builtin::script(word, inputs),
+        Some(_) if !reads_input => builtin::script(arguments.get(at..).unwrap_or_default(), inputs),
         None if has_text => Inner::Nothing,
         _ => builtin::input(inputs),
     }
@@ -313,6 +331,7 @@ fn loose(known: &Loose, arguments: &[Word]) -> Inner {
     let mut all = Vec::new();
     let mut after_option = false;
     let mut own = known.operands;
+    let mut copied = 0;
     let mut is_input = false;
     let mut has_command = !known.reads_commands;
     let shell = |text: Word| vec![Word::literal("sh"), Word::literal("-c"), text];
@@ -321,6 +340,10 @@ fn loose(known: &Loose, arguments: &[Word]) -> Inner {
             return Inner::Opaque;
         }
         let rest = arguments.get(index..).unwrap_or_default();
+        copied += rest.len();
+        if copied > MAX_COPIED_WORDS {
+            return Inner::Opaque;
+        }
         if known.joins && (is_input || word.text.starts_with(":::")) {
             // What `parallel` takes in place of its input may be whole commands.
             all.push(shell(word.clone()));

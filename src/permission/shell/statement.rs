@@ -296,6 +296,10 @@ impl<'a> Reader<'a> {
         let duplicates = matches!(operator, ">&" | "<&")
             && target.is_static()
             && target.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        if operator == ">&" && !duplicates && (target.literal_dollar || !target.is_static()) {
+            // A shell expands a name there a second time, quotes or not: `>&'$(rm x)'` runs `rm`.
+            return Err(NoWord);
+        }
         let writes = operator.contains('>') && !duplicates;
         self.command.unallowable |= writes && !(target.is_static() && target.text == "/dev/null");
         Ok(words)
