@@ -226,7 +226,7 @@ impl Shared {
     ) -> std::result::Result<String, StoreError> {
         let batch = reader.next_batch(BATCH_BYTES)?;
         let store = self.store()?;
-        let repairs: Vec<_> = store.take_repairs().iter().map(|repair| repair.message()).collect();
+        let repairs: Vec<_> = store.take_repairs().iter().map(crate::session::store::Repair::message).collect();
         let Some(batch) = batch else {
             return Ok(if repairs.is_empty() {
                 null()
