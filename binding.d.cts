@@ -98,6 +98,15 @@ export declare function familyUnhook(handle: ExternalObject<FamilyHandle>, event
 /** The innermost `next()` of a wrapToolCall onion was called; false when the onion's call is over. */
 export declare function familyWrapNext(handle: ExternalObject<FamilyHandle>, wrap: number, index: number): string
 
+/** Takes a working folder. Touches no disk yet. */
+export declare function filesNew(options: string, number: number, waker: ExternalObject<Waker>): ExternalObject<FilesHandle>
+
+/** Starts an operation, given as JSON text. `filesTake` tells what came of it, after a wake. */
+export declare function filesStart(handle: ExternalObject<FilesHandle>, number: number, operation: string, content?: string | undefined | null): void
+
+/** What came of operations since the last call: JSON text of `({ op, ok } | { op, error })[]`. */
+export declare function filesTake(handle: ExternalObject<FilesHandle>): string
+
 /** The candidate that the word most likely meant, or null. */
 export declare function nearest(word: string, candidates: Array<string>): string | null
 
