@@ -125,8 +125,12 @@ impl Shared {
                 put.map(|()| "null".to_string()).map_err(|failure| refused(&failure))
             }
             // Where nothing was begun, the folder need not even be there.
-            Operation::Undo => Ok(json!(lock(&self.restoration).as_mut().map(Restoration::undo).unwrap_or_default()).to_string()),
-            Operation::Keep => Ok(json!(lock(&self.restoration).as_mut().map(Restoration::keep).unwrap_or_default()).to_string()),
+            Operation::Undo => {
+                Ok(json!(lock(&self.restoration).as_mut().map(Restoration::undo).unwrap_or_default()).to_string())
+            }
+            Operation::Keep => {
+                Ok(json!(lock(&self.restoration).as_mut().map(Restoration::keep).unwrap_or_default()).to_string())
+            }
         }
     }
 

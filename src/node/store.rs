@@ -93,12 +93,8 @@ enum Operation {
 pub fn store_new(options: String, number: i64, waker: &External<Waker>) -> Result<External<StoreHandle>> {
     let options = serde_json::from_str(&options).map_err(|error| Error::from_reason(error.to_string()))?;
     let waker: &Waker = waker;
-    let shared = Shared {
-        options,
-        opened: Mutex::new(Opened::NotYet),
-        readers: Mutex::default(),
-        holds: Mutex::default(),
-    };
+    let shared =
+        Shared { options, opened: Mutex::new(Opened::NotYet), readers: Mutex::default(), holds: Mutex::default() };
     Ok(External::new(StoreHandle { shared: Arc::new(shared), outcomes: Outcomes::new(number, waker.clone()) }))
 }
 

@@ -30,13 +30,16 @@ pub enum Before<'a> {
     },
 }
 
+/// Takes what a file held, and what it will hold.
+pub type Keep<'a> = dyn Fn(Before<'_>, Option<&[u8]>) -> Result<(), String> + 'a;
+
 /// Who is told what a file held just before it is changed, and may refuse.
 pub struct Keeper<'a> {
     /// Of larger files the content is not read.
     pub max_bytes: u64,
     /// Told while nothing is changed yet, and what the file will hold: nothing where it is to be deleted. An error keeps the
     /// file as it is.
-    pub keep: &'a dyn Fn(Before<'_>, Option<&[u8]>) -> Result<(), String>,
+    pub keep: &'a Keep<'a>,
 }
 
 impl Root {
