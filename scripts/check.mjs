@@ -18,7 +18,16 @@ const STEPS = [
   ["clippy, the addon", () => run("cargo", ["clippy", "--workspace", ...DENY_WARNINGS])],
   [
     "clippy, the pure library and the tests",
-    () => run("cargo", ["clippy", "--workspace", "--all-targets", "--no-default-features", "--features", "lite-agent/sqlite", ...DENY_WARNINGS]),
+    () =>
+      run("cargo", [
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--no-default-features",
+        "--features",
+        "lite-agent/sqlite",
+        ...DENY_WARNINGS,
+      ]),
   ],
   ["the types", () => run(process.execPath, ["node_modules/typescript/bin/tsc", "-p", "scripts/tsconfig.json"])],
   ["binding.d.cts is what the build generates (npm run build:debug)", bindingTypesAreCurrent],

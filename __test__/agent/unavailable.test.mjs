@@ -80,10 +80,7 @@ for (const [name, attempt] of Object.entries(METHODS)) {
 
 test("what returns a promise rejects, it does not throw", async (t) => {
   const agent = agentFor(t);
-  for (const attempt of [
-    () => agent.mcp.register("one", { command: "true" }),
-    () => agent.mcp.unregister("one"),
-  ]) {
+  for (const attempt of [() => agent.mcp.register("one", { command: "true" }), () => agent.mcp.unregister("one")]) {
     let promise;
     assert.doesNotThrow(() => {
       promise = attempt();
