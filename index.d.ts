@@ -856,7 +856,7 @@ export interface CreateLiteAgentConfig<O = unknown> {
   maxParallelSubagents?: number | undefined;
   use?: Middleware[] | undefined;
 
-  /** Load hooks.json files once, now. Default true. A file that is found is an error: not available yet. */
+  /** Load `<home>/hooks.json` and `<workdir>/.lite-agent/hooks.json` once, now. Default true. */
   hookFiles?: boolean | undefined;
   /** Default process.env.LITE_AGENT_HOME, else ~/.lite-agent. */
   home?: string | undefined;
@@ -865,9 +865,9 @@ export interface CreateLiteAgentConfig<O = unknown> {
   permission?: PermissionPolicy | undefined;
   /** Not available yet. */
   subagentPermission?: PermissionPolicy | undefined;
-  /** Default "enforce"; "dry-run" is not available yet. */
+  /** "dry-run": calls run whatever the policy says, which is told; hook commands are enforced all the same. Default "enforce". */
   permissionMode?: "enforce" | "dry-run" | undefined;
-  /** Default false; true is not available yet. */
+  /** Store each decision of permission with the session, redacted, before the call runs. Default false. */
   permissionAudit?: boolean | undefined;
   /** Masks secrets in diagnostics. Default {@link defaultRedactor}. */
   redact?: Redactor | undefined;
@@ -893,12 +893,13 @@ export interface CreateLiteAgentConfig<O = unknown> {
    * diagnostic says so. Default no limit.
    */
   maxSnapshotBytesPerSession?: number | undefined;
-  /** Default 30 days; limits are not available yet. */
+  /** What the agent's own store removes when the agent is made: sessions that last changed so many days ago, and the oldest
+   *  until the rest holds no more than so many bytes; never one that is in use. Default true: 30 days. */
   cleanup?: boolean | { maxAgeDays?: number | undefined; maxBytes?: number | undefined } | undefined;
 
-  /** false: no archive of big results and no automatic compaction. Limits are not available yet. */
+  /** false: no automatic compaction. `windowTokens`: the model's window, where nobody else knows it or it is to be less. */
   context?: false | { windowTokens?: number | undefined } | undefined;
-  /** A compactor of the host is not available yet. */
+  /** Replaces the built-in compaction; false: no automatic compaction. */
   compactor?: Compactor | false | undefined;
 
   /** Default true. */
