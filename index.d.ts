@@ -597,15 +597,15 @@ export interface PolicyOptions {
   /** What a call that no rule matches gets. Default "allow". */
   default?: Decision | undefined;
 }
-/** Every rule that matches counts, and the strictest wins: deny, ask, allow, `default`. Not available yet. */
+/** Every rule that matches counts, and the strictest wins: deny, ask, allow, `default`. */
 export function policy(options?: PolicyOptions): PermissionPolicy;
-/** A policy whose default is "deny". Not available yet. */
+/** A policy whose default is "deny". */
 export function strictPolicy(options?: Omit<PolicyOptions, "default">): PermissionPolicy;
-/** The strictest verdict wins; with no policies it denies. Not available yet. */
+/** The strictest verdict wins; with no policies it denies. */
 export function composePolicies(...policies: PermissionPolicy[]): PermissionPolicy;
-/** A rule over each simple command in a bash call. Not available yet. */
+/** A rule over each simple command in a bash call. */
 export function bashCommand(pattern: string, effect: Decision): PermissionRule;
-/** A rule over the paths of the file tools. Not available yet. */
+/** A rule over the paths of the file tools. */
 export function filePath(glob: string, effect: Decision): PermissionRule;
 export interface ApprovalHandler {
   /** Anything but "allow", a throw included, denies. */
@@ -721,21 +721,21 @@ export interface Checkpointer {
   truncate?: ((sessionId: string, toSeq: number) => Promise<void>) | undefined;
   close?: (() => void | Promise<void>) | undefined;
 }
-/** Not available yet. */
+/** Sessions that live as long as the checkpointer does. */
 export function memoryCheckpointer(): Checkpointer;
-/** Not available yet. */
+/** One file of checksummed JSON lines a session, in `dir`. */
 export function fileCheckpointer(options: { dir: string }): Checkpointer;
-/** Not available yet. */
+/** All sessions in one database (WAL); `busyTimeoutMs` default 5000, `synchronous` default "full". `:memory:` works. */
 export function sqliteCheckpointer(options: {
   file: string;
   busyTimeoutMs?: number | undefined;
   synchronous?: "normal" | "full" | undefined;
 }): Checkpointer;
-/** The conversation that a log tells. Not available yet. */
+/** The conversation that a log tells. TypeError for what is no session event. */
 export function foldEvents(events: SessionEvent[]): Message[];
-/** Rejects at the first thing that a store does otherwise than the built-in ones. Not available yet. */
+/** Rejects at the first thing that a store does otherwise than the built-in ones. */
 export function checkpointerConformance(make: () => Checkpointer | Promise<Checkpointer>): Promise<void>;
-/** Not available yet. */
+/** Where what belongs to one project is kept. Nothing is made on the disk. ConfigError for a path that cannot be used. */
 export function resolveProjectPaths(options: { workdir: string; home?: string | undefined }): {
   home: string;
   hash: string;
@@ -795,7 +795,7 @@ export type CompactResult = {
 export interface Compactor {
   maybeCompact(messages: Message[], usage: Usage, instructions?: string, signal?: AbortSignal): Promise<CompactResult>;
 }
-/** Not available yet. */
+/** A rough count, in tokens: about one for four Latin letters. */
 export function estimateTokens(messages: Message[]): number;
 
 /**
@@ -861,7 +861,7 @@ export interface CreateLiteAgentConfig<O = unknown> {
   /** Default process.env.LITE_AGENT_HOME, else ~/.lite-agent. */
   home?: string | undefined;
 
-  /** Not available yet. */
+  /** What may run. Default: the SDK's, which asks for bash, writes, hooks and MCP, and allows the rest. */
   permission?: PermissionPolicy | undefined;
   /** Not available yet. */
   subagentPermission?: PermissionPolicy | undefined;
@@ -871,20 +871,20 @@ export interface CreateLiteAgentConfig<O = unknown> {
   permissionAudit?: boolean | undefined;
   /** Masks secrets in diagnostics. Default {@link defaultRedactor}. */
   redact?: Redactor | undefined;
-  /** Not available yet. */
+  /** Asked where the policy says "ask", one call at a time. Without it such calls are denied. */
   onApproval?: ApprovalHandler | undefined;
   /** Not available yet. */
   onAskUser?: InputHandler | undefined;
-  /** Not available yet. */
+  /** Wraps each command, of bash and of hooks. Where it fails, the command does not run. */
   sandbox?: Sandbox | undefined;
-  /** Not available yet. */
+  /** Bounds and environment of commands. */
   bash?: BashToolOptions | undefined;
-  /** Not available yet. */
+  /** Links and snapshots of the file tools. */
   fileTools?: FileToolsOptions | undefined;
 
   /** Default true: stored under <home>/projects/<hash>/sessions. Until stores are available sessions live in memory. */
   sessions?: boolean | undefined;
-  /** Not available yet. */
+  /** Where sessions are stored; wins over `sessions: false`. The host closes it. */
   checkpointer?: Checkpointer | undefined;
   /** Default "safe". */
   crashRecovery?: "off" | "safe" | undefined;
@@ -964,7 +964,7 @@ export interface LiteAgent<O = unknown> extends AsyncDisposable {
   subscribe(listener: (entry: LiteAgentEvent) => void): () => void;
   /** Resolves when the session has no run, no child group and no completion turn left. */
   awaitIdle(sessionId?: string): Promise<void>;
-  /** `before` and `after` are tokens. Not available yet. */
+  /** Compacts the current session now, without an answer of the model. `before` and `after` are tokens. */
   compact(
     instructions?: string,
     options?: { signal?: AbortSignal | undefined },
@@ -973,9 +973,9 @@ export interface LiteAgent<O = unknown> extends AsyncDisposable {
   resume(sessionId: string): void;
   /** Rotate to a new, empty session and return its id; the old one stays stored. */
   clear(): string;
-  /** Not available yet. */
+  /** Stored sessions, most recent first; none where sessions are not stored. */
   listSessions(): Promise<SessionInfo[]>;
-  /** Not available yet. */
+  /** Cancels the session's runs, waits for their hooks, and deletes it. ConfigError for what is no id. */
   deleteSession(sessionId: string): Promise<void>;
   /** One entry a user prompt, oldest first; seq goes to restore() as it is. */
   listCheckpoints(sessionId: string): Promise<{ seq: number; prompt: string; ts: string }[]>;
