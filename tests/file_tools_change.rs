@@ -262,7 +262,13 @@ fn what_a_file_held_is_told_before_it_changes() {
     tools.run("read_file", &input("b"), &ports);
     assert_eq!(
         *told.lock().unwrap(),
-        ["new/file was absent", "a held old", "b held old", "large had 300 bytes", "a held new"]
+        [
+            "new/file was absent, then new",
+            "a held old, then new",
+            "b held old, then new",
+            "large had 300 bytes, then new",
+            "a held new, then nothing"
+        ]
     );
 }
 
