@@ -187,7 +187,10 @@ class LiteAgent {
           frame.end();
         }
       }
-      this.#forget(sessionId);
+      // The very object stays: a run that came meanwhile holds it as well.
+      const conversation = this.#sessions.get(sessionId);
+      conversation?.log?.release();
+      conversation?.restore([]);
       return true;
     };
     await this.#held(this.#family.holdSession(sessionId, { cancel: true, work }));
@@ -234,7 +237,9 @@ class LiteAgent {
 
   async #close() {
     await this.#family.close();
-    for (const sessionId of [...this.#sessions.keys()]) this.#forget(sessionId);
+    // Closing a checkpointer of our own ends its holds, and is waited for.
+    if (this.#ownsCheckpointer) this.#sessions.clear();
+    else for (const sessionId of [...this.#sessions.keys()]) this.#forget(sessionId);
     // Whatever the one does, the other is let go as well.
     const [sandbox, checkpointer] = await Promise.allSettled([
       this.#family.parts.sandbox?.dispose(),
