@@ -6,7 +6,7 @@ import { checkCompactOptions, checkConfig, checkRestoreOptions, checkRunOptions 
 import { callbackFrame, inFrame, refuseReentrancy } from "./context.js";
 import { Conversation } from "./conversation.js";
 import { ClosedError, ConfigError } from "./errors.js";
-import { Family } from "./family.js";
+import { Family, refuseForeignToJson } from "./family.js";
 import { copyFrozen } from "./frozen.js";
 import { hold, release } from "./keep-alive.js";
 import { normaliseInput } from "./messages.js";
@@ -53,6 +53,7 @@ class LiteAgent {
   #mcp;
 
   constructor(checked) {
+    refuseForeignToJson();
     this.#checkpointer = checked.checkpointer ?? null;
     this.#maxSnapshotBytes = checked.maxSnapshotBytesPerSession;
     let workingFolder;

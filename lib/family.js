@@ -42,7 +42,7 @@ function asPublicError(error) {
 }
 
 /** What crosses to the core is JSON: a host that changes how every array is written would have it mean something else. */
-function refuseForeignToJson() {
+export function refuseForeignToJson() {
   for (const [name, prototype] of PROTOTYPES) {
     if (prototype.toJSON === undefined) continue;
     throw new ConfigError(

@@ -50,8 +50,8 @@ async fn many_commands_leave_nothing_and_mix_nothing() {
         marks.push(one.mark.clone());
         let outcome = run(one.command).await;
         assert_eq!((outcome.end, outcome.clean), (end, true), "{text}");
-        // The outcome came after the supervisor was reaped.
-        assert_eq!(zombies(), [0; 0], "{text}");
+        // The outcome came after its supervisor was reaped; those of the test beside this one may be about to be.
+        wait_until(Duration::from_secs(2), || zombies().is_empty(), || format!("{text}: {:?}", zombies())).await;
     }
     for mark in marks {
         assert_eq!(commands::alive(&mark), [0; 0], "{mark}");
