@@ -371,7 +371,7 @@ test("one signal may serve many runs at once without a warning of too many liste
     for (const agent of agents) {
       for (let count = 0; count < 15; count += 1) agent.hook("run:start", async (_, context) => { await support.pause(1); context.signal.aborted; });
     }
-    const results = await Promise.all(agents.flatMap((agent) => Array.from({ length: 30 }, (_, position) => agent.send("go", { sessionId: "s" + position, signal }))));
+    const results = await Promise.all(agents.flatMap((agent, which) => Array.from({ length: 30 }, (_, position) => agent.send("go", { sessionId: which + "_" + position, signal }))));
     console.log(results.length);
   `,
     LIMIT,
