@@ -137,7 +137,8 @@ function makeAgent(name) {
     model,
     tools,
     workdir: folder,
-    home: join(folder, "home"),
+    // Agents of one home would share the sessions, and each other's logs.
+    home: join(folder, "home", name),
     maxParallelTools: 1 + upTo(4, name, "parallel"),
     use: [
       {
