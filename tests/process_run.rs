@@ -164,7 +164,8 @@ async fn gigabytes_on_both_streams_pass_through_flat_memory() {
     let ended = runner().start(flood.command, &CancellationToken::new(), counting.clone()).wait().await;
     assert_eq!((ended.end, ended.clean), (End::Exit(0), true));
     assert_eq!(*counting.0.lock().unwrap(), [bytes, bytes]);
-    let grown = peak_kilobytes() - before;
+    // The kernel counts in batches: what it tells may go down a little.
+    let grown = peak_kilobytes().saturating_sub(before);
     assert!(grown < 40 << 10, "the peak has grown by {grown} kB");
 }
 
