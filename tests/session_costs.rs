@@ -5,7 +5,6 @@ mod stores;
 
 use std::fs;
 
-use lite_agent::session::fold::Fold;
 use lite_agent::session::store::{FileStore, Store};
 use stores::{conversation, id, read, user};
 
@@ -79,15 +78,4 @@ fn a_list_of_1000_sessions_reads_no_log() {
     let (sessions, read) = reading(|| store.list().unwrap().len());
     assert_eq!(sessions, 1000);
     assert!(read < 100, "{read} bytes");
-}
-
-#[test]
-fn folding_gives_the_conversation_of_a_long_log() {
-    let mut fold = Fold::default();
-    let events = conversation(20_000);
-    for (new, seq) in events.iter().zip(1..) {
-        fold.push(lite_agent::session::log::StoredEvent { seq, ts: "", json: new.json() }).unwrap();
-    }
-    assert!(fold.unanswered().is_empty());
-    assert_eq!(fold.finish().len(), 16_000);
 }

@@ -2,7 +2,6 @@
 //! live with the host.
 
 mod conversation;
-pub mod fold;
 pub mod log;
 mod queue;
 pub mod store;
