@@ -1,7 +1,6 @@
 //! Command hooks of a run: permission is asked for each, always enforced, then it runs in the sandbox. What a failure is
 //! and how it is told is the business of `hooks`.
 
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -10,16 +9,19 @@ use serde_json::json;
 
 use super::command::{CommandLine, NotStarted};
 use super::gate::{Asked, Gate};
+use super::kept_output::{Keep, KeptOutput};
 use super::run::{Run, Stopped};
 use crate::event::{HookError, HookFailureReason};
 use crate::hooks::{
     CommandFailure, CommandPort, CommandReport, CommandRequest, EventRequest, MAX_REPORTED_OUTPUT_BYTES,
 };
 use crate::host::{Effect, MadeCall};
-use crate::process::{DEFAULT_OUTPUT_BYTES, End, Sink, Stream, Taken, Utf8Decoder};
+use crate::process::{DEFAULT_OUTPUT_BYTES, End};
 use crate::types::ToolCall;
 
 const SHELL: &str = "/bin/sh";
+/// A diagnostic shows the end.
+const KEEP: Keep = Keep { head_bytes: 0, tail_bytes: 2 * MAX_REPORTED_OUTPUT_BYTES };
 /// The name under which rules know command hooks.
 const HOOK: &str = "hook";
 
@@ -90,15 +92,15 @@ impl Run {
             stdin: request.input.to_vec(),
             timeout: request.timeout,
         };
-        let kept = Arc::new(Mutex::new(Kept::default()));
-        let running = self.run_command(line, KeptSink(kept.clone()));
+        let kept = KeptOutput::new(KEEP, DEFAULT_OUTPUT_BYTES as u64);
+        let running = self.run_command(line, kept.clone());
         // The sandbox's own time counts as well; the runner's deadline comes first where there is a command.
         let ended = tokio::time::timeout(request.timeout + RUNNER_SETTLES, running).await;
         let failed = |reason, exit_code, message| {
             CommandReport::Failed(CommandFailure {
                 reason,
                 exit_code,
-                output: kept.lock().unwrap_or_else(PoisonError::into_inner).text(),
+                output: kept.text(),
                 duration: began.elapsed(),
                 message,
             })
@@ -132,44 +134,3 @@ impl Run {
 
 /// How long the runner may take from its deadline to its word.
 const RUNNER_SETTLES: Duration = Duration::from_millis(450);
-
-/// The last of the output, and how much there was.
-#[derive(Default)]
-struct Kept {
-    bytes: Vec<u8>,
-    total: usize,
-}
-
-struct KeptSink(Arc<Mutex<Kept>>);
-
-impl Sink for KeptSink {
-    fn take(&mut self, _stream: Stream, bytes: &[u8]) -> Taken {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take(bytes)
-    }
-}
-
-impl Kept {
-    fn take(&mut self, bytes: &[u8]) -> Taken {
-        let (bytes, over) = bytes.split_at(bytes.len().min(DEFAULT_OUTPUT_BYTES - self.total));
-        self.total += bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        if self.bytes.len() > 4 * MAX_REPORTED_OUTPUT_BYTES {
-            self.bytes.drain(..self.bytes.len() - 2 * MAX_REPORTED_OUTPUT_BYTES);
-        }
-        if over.is_empty() { Taken::All } else { Taken::Full }
-    }
-
-    fn text(&self) -> String {
-        // What was let go of may have torn a character.
-        let torn = if self.bytes.len() < self.total {
-            self.bytes.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count()
-        } else {
-            0
-        };
-        let mut text = String::new();
-        let mut decoder = Utf8Decoder::default();
-        decoder.push(self.bytes.get(torn..).unwrap_or_default(), &mut text);
-        decoder.finish(self.total >= DEFAULT_OUTPUT_BYTES, &mut text);
-        text
-    }
-}

@@ -14,6 +14,7 @@ mod gate;
 mod hold;
 mod hook_command;
 mod input;
+mod kept_output;
 mod record;
 mod run;
 mod snapshot;
