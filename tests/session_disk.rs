@@ -9,7 +9,6 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use lite_agent::session::log::ArchiveId;
 use lite_agent::session::store::{FileStore, Store, StoreError};
 use stores::{id, read, user};
 
@@ -88,8 +87,6 @@ fn on_a_full_disk_nothing_acknowledged_is_lost_and_room_is_all_it_takes() {
     }
     assert_eq!(read(&store, &id("s")).unwrap().len() as u64, acknowledged);
     assert_eq!(store.take_repairs(), []);
-    let refused = store.put_archive(&id("s"), &ArchiveId::new("a").unwrap(), &"x".repeat(100_000)).unwrap_err();
-    assert_eq!(refused.code(), "store_full");
     fs::remove_file(disk.path().join("ballast")).unwrap();
     assert_eq!(store.append(&id("s"), &[user("on")], Some(acknowledged)), Ok(acknowledged + 1));
     let again = FileStore::new(disk.path().join("sessions"));
@@ -170,7 +167,6 @@ fn a_folder_that_vanished_is_told_and_not_made_again() {
     assert_eq!(store.reader(&id("s"), 0).err(), Some(gone.clone()));
     assert_eq!(store.list(), Err(gone.clone()));
     assert_eq!(store.delete(&id("s")), Err(gone.clone()));
-    assert_eq!(store.put_archive(&id("s"), &ArchiveId::new("a").unwrap(), "x"), Err(gone.clone()));
     assert_eq!(store.hold(&id("s")).err(), Some(gone));
     assert!(!folder.exists());
     // What is open can still be read.

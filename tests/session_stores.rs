@@ -6,7 +6,6 @@ mod stores;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 
-use lite_agent::session::log::ArchiveId;
 use lite_agent::session::store::{CleanupRequest, FileStore, MemoryStore, Store};
 use stores::{conformance, id, read, user};
 
@@ -32,7 +31,6 @@ fn every_line_is_json_and_nobody_else_may_read_it() {
     let store = FileStore::new(&folder);
     assert!(!folder.exists(), "nothing is made before it is needed");
     store.append(&id("s"), &[user("1"), user("2")], Some(0)).unwrap();
-    store.put_archive(&id("s"), &ArchiveId::new("a").unwrap(), "text").unwrap();
     let _hold = store.hold(&id("s")).unwrap();
     let log = fs::read_to_string(folder.join("s.jsonl")).unwrap();
     for (line, seq) in log.lines().zip(1..) {
@@ -41,7 +39,6 @@ fn every_line_is_json_and_nobody_else_may_read_it() {
     }
     let mode = |name: &str| fs::metadata(folder.join(name)).unwrap().mode() & 0o777;
     assert_eq!((mode(""), mode("s.jsonl"), mode("s.lock")), (0o700, 0o600, 0o600));
-    assert_eq!((mode("s.archive"), mode("s.archive/a")), (0o700, 0o600));
 }
 
 #[test]
@@ -49,7 +46,6 @@ fn deleting_leaves_nothing_of_the_session() {
     let folder = tempfile::tempdir().unwrap();
     let store = FileStore::new(folder.path());
     store.append(&id("s"), &[user("1")], Some(0)).unwrap();
-    store.put_archive(&id("s"), &ArchiveId::new("a").unwrap(), "text").unwrap();
     drop(store.hold(&id("s")).unwrap());
     for name in ["s.bak", "s.2.bak"] {
         fs::write(folder.path().join(name), "cut").unwrap();

@@ -8,5 +8,5 @@ mod timestamp;
 
 pub use batch::{EventBatch, StoredEvent};
 pub use event::{EventKind, NewEvent};
-pub use id::{ArchiveId, SessionId};
+pub use id::SessionId;
 pub use timestamp::iso_timestamp;

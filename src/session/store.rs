@@ -17,7 +17,7 @@ pub use memory::MemoryStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteOptions, SqliteStore};
 
-use super::log::{ArchiveId, EventBatch, NewEvent, SessionId};
+use super::log::{EventBatch, NewEvent, SessionId};
 
 /// Where logs are kept. One contract for all: `tests/session_stores.rs` runs it over each.
 ///
@@ -40,24 +40,11 @@ pub trait Store: Send + Sync {
     /// All sessions, most recent first. Reads no log.
     fn list(&self) -> Result<Vec<SessionInfo>, StoreError>;
 
-    /// Takes the session away with its archives. Nothing happens if there is none.
+    /// Takes the session away. Nothing happens if there is none.
     fn delete(&self, session: &SessionId) -> Result<(), StoreError>;
 
     /// Takes away the events after `to_seq`. Nothing happens if there are none.
     fn truncate(&self, session: &SessionId, to_seq: u64) -> Result<(), StoreError>;
-
-    /// Keeps a text with the session, durable when this returns. One of the same name is replaced.
-    fn put_archive(&self, session: &SessionId, archive: &ArchiveId, text: &str) -> Result<(), StoreError>;
-
-    /// Reads at most `max_bytes` of an archived text from byte `offset` on; no character is torn (an offset inside one
-    /// moves back to its first byte). Answers none if nothing of that name is archived.
-    fn read_archive(
-        &self,
-        session: &SessionId,
-        archive: &ArchiveId,
-        offset: u64,
-        max_bytes: usize,
-    ) -> Result<Option<ArchivePage>, StoreError>;
 
     /// Marks the session as in use until the hold is dropped: `cleanup`, also of other processes, leaves it alone.
     fn hold(&self, session: &SessionId) -> Result<Box<dyn Hold>, StoreError>;
@@ -92,29 +79,12 @@ pub struct SessionInfo {
     pub mtime_ms: u64,
 }
 
-/// A piece of an archived text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ArchivePage {
-    pub text: String,
-    /// Where the piece begins.
-    pub offset: u64,
-    pub total_bytes: u64,
-}
-
-impl ArchivePage {
-    /// Where the next piece begins; none after the last.
-    pub fn next_offset(&self) -> Option<u64> {
-        let next = self.offset + self.text.len() as u64;
-        (next < self.total_bytes).then_some(next)
-    }
-}
-
 /// What a clean-up takes away.
 #[derive(Debug, Clone, Default)]
 pub struct CleanupRequest {
     /// Sessions that last changed before this moment, in milliseconds since the epoch.
     pub modified_before_ms: Option<u64>,
-    /// The oldest, until the rest holds no more than this, archives included.
+    /// The oldest, until the rest holds no more than this.
     pub max_bytes: Option<u64>,
 }
 
@@ -164,60 +134,4 @@ fn milliseconds_since_epoch(time: SystemTime) -> u64 {
 /// Most recent first; those of one moment by name, so that the order is always the same.
 fn sort_by_recency(sessions: &mut [SessionInfo]) {
     sessions.sort_unstable_by(|a, b| b.mtime_ms.cmp(&a.mtime_ms).then_with(|| a.id.cmp(&b.id)));
-}
-
-/// The whole characters in a window of a text's bytes that begins at `offset` and may begin and end inside of one. The
-/// window must reach back far enough to hold the first one whole; answers the text and where it begins.
-fn whole_characters(window: &[u8], window_offset: u64, offset: u64, max_bytes: usize) -> Option<(String, u64)> {
-    let is_inside = |byte: &u8| byte & 0xC0 == 0x80;
-    let wanted = usize::try_from(offset.checked_sub(window_offset)?).ok()?.min(window.len());
-    let back = window.get(wanted).filter(|byte| is_inside(byte)).map_or(0, |_| {
-        let before = window.get(..wanted).unwrap_or_default();
-        before.iter().rev().take_while(|byte| is_inside(byte)).count() + 1
-    });
-    let start = wanted.checked_sub(back)?;
-    let mut end = window.len().min(start.saturating_add(max_bytes));
-    if window.get(end).is_some_and(is_inside) {
-        end -= window.get(start..end)?.iter().rev().take_while(|byte| is_inside(byte)).count() + 1;
-    }
-    // Never nothing at all where there is something: at least one character.
-    if end <= start && start < window.len() {
-        end = start + 1 + window.get(start + 1..)?.iter().take_while(|byte| is_inside(byte)).count();
-    }
-    let text = std::str::from_utf8(window.get(start..end)?).ok()?.to_string();
-    Some((text, window_offset + start as u64))
-}
-
-/// How far a window must reach beyond what is wanted, on either side, to hold each character whole.
-const CHARACTER_MARGIN_BYTES: u64 = 4;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pages_of_a_text_tear_no_character_and_lose_none() {
-        let text = "aé–🦀b".repeat(3);
-        for max_bytes in 1..12 {
-            let mut offset = 0;
-            let mut read = String::new();
-            while offset < text.len() as u64 {
-                let window_offset = offset.saturating_sub(CHARACTER_MARGIN_BYTES);
-                let window_end = text.len().min(offset as usize + max_bytes + CHARACTER_MARGIN_BYTES as usize);
-                let window = &text.as_bytes()[window_offset as usize..window_end];
-                let (page, start) = whole_characters(window, window_offset, offset, max_bytes).unwrap();
-                assert_eq!(start, offset);
-                assert!(!page.is_empty() && (page.len() <= max_bytes || page.chars().count() == 1));
-                read.push_str(&page);
-                offset += page.len() as u64;
-            }
-            assert_eq!(read, text);
-        }
-    }
-
-    #[test]
-    fn an_offset_inside_a_character_moves_back_to_its_start() {
-        let (page, start) = whole_characters("🦀b".as_bytes(), 10, 13, 5).unwrap();
-        assert_eq!((page.as_str(), start), ("🦀b", 10));
-    }
 }

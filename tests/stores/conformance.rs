@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Barrier;
 use std::thread;
 
-use lite_agent::session::log::{ArchiveId, SessionId};
+use lite_agent::session::log::SessionId;
 use lite_agent::session::store::{CleanupRequest, Store, StoreError};
 
 use super::{event, id, read, read_in, user};
@@ -27,8 +27,6 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("what is truncated is gone and the log goes on", truncate),
     ("a reader of a log that was cut never mixes the two", cut_while_reading),
     ("a deleted session is as if it never was", delete),
-    ("archives are read in pages and never tear a character", archives),
-    ("archives belong to their session", archives_apart),
     ("a clean-up takes the oldest, and never what is held", cleanup),
     ("of many that append to one head one wins", race),
     ("a closed store says so", closed),
@@ -55,7 +53,6 @@ fn unknown_session(store: &dyn Store) {
     assert_eq!(store.delete(&session), Ok(()));
     assert_eq!(store.truncate(&session, 0), Ok(()));
     assert_eq!(store.list(), Ok(vec![]));
-    assert_eq!(store.read_archive(&session, &ArchiveId::new("a").unwrap(), 0, 10), Ok(None));
 }
 
 fn numbering(store: &dyn Store) {
@@ -249,54 +246,15 @@ fn cut_while_reading(store: &dyn Store) {
 }
 
 fn delete(store: &dyn Store) {
-    let (session, archive) = (id("s"), ArchiveId::new("a").unwrap());
+    let session = id("s");
     store.append(&session, &[user("1"), user("2")], Some(0)).unwrap();
-    store.put_archive(&session, &archive, "text").unwrap();
     store.append(&id("other"), &[user("1")], Some(0)).unwrap();
     store.delete(&session).unwrap();
     assert_eq!(store.head(&session), Ok(0));
-    assert_eq!(store.read_archive(&session, &archive, 0, 10), Ok(None));
     assert_eq!(store.list().unwrap().len(), 1);
     assert_eq!(store.append(&session, &[user("x")], Some(2)), Err(conflict(&session, 2, 0)));
     assert_eq!(store.append(&session, &[user("anew")], Some(0)), Ok(1));
     assert_eq!(read(store, &session).unwrap(), [user("anew").json()]);
-}
-
-fn archives(store: &dyn Store) {
-    let (session, archive) = (id("s"), ArchiveId::new("result-1").unwrap());
-    let text = "aé–🦀\n".repeat(20_000);
-    store.put_archive(&session, &archive, "an earlier text of the same name").unwrap();
-    store.put_archive(&session, &archive, &text).unwrap();
-    for max_bytes in [1001, 65_536, usize::MAX] {
-        let mut offset = 0;
-        let mut whole = String::new();
-        loop {
-            let page = store.read_archive(&session, &archive, offset, max_bytes).unwrap().unwrap();
-            assert_eq!((page.offset, page.total_bytes), (offset, text.len() as u64));
-            assert!(page.text.len() <= max_bytes);
-            whole.push_str(&page.text);
-            match page.next_offset() {
-                Some(next) => offset = next,
-                None => break,
-            }
-        }
-        assert!(whole == text);
-    }
-    let inside = store.read_archive(&session, &archive, 2, 3).unwrap().unwrap();
-    assert_eq!((inside.text.as_str(), inside.offset), ("é", 1));
-    let beyond = store.read_archive(&session, &archive, u64::MAX, 10).unwrap().unwrap();
-    assert_eq!((beyond.text.as_str(), beyond.next_offset()), ("", None));
-    store.put_archive(&session, &archive, "").unwrap();
-    assert_eq!(store.read_archive(&session, &archive, 0, 10).unwrap().unwrap().total_bytes, 0);
-}
-
-fn archives_apart(store: &dyn Store) {
-    let archive = ArchiveId::new("a").unwrap();
-    store.put_archive(&id("one"), &archive, "1").unwrap();
-    store.put_archive(&id("two"), &archive, "2").unwrap();
-    store.delete(&id("one")).unwrap();
-    assert_eq!(store.read_archive(&id("one"), &archive, 0, 9), Ok(None));
-    assert_eq!(store.read_archive(&id("two"), &archive, 0, 9).unwrap().unwrap().text, "2");
 }
 
 fn cleanup(store: &dyn Store) {
@@ -326,8 +284,6 @@ fn cleanup(store: &dyn Store) {
     let most = CleanupRequest { modified_before_ms: None, max_bytes: Some(15_000) };
     assert_eq!(store.cleanup(&most).unwrap().deleted, [id("c")]);
     assert_eq!(store.list().unwrap().len(), 1);
-    store.put_archive(&id("d"), &ArchiveId::new("big").unwrap(), &"y".repeat(10_000)).unwrap();
-    assert_eq!(store.cleanup(&most).unwrap().deleted, [id("d")], "archives count");
 }
 
 fn race(store: &dyn Store) {
@@ -361,7 +317,7 @@ fn race(store: &dyn Store) {
 }
 
 fn closed(store: &dyn Store) {
-    let (session, archive) = (id("s"), ArchiveId::new("a").unwrap());
+    let session = id("s");
     store.append(&session, &[user("1"), user("2")], Some(0)).unwrap();
     let mut reader = store.reader(&session, 0).unwrap();
     store.close().unwrap();
@@ -371,8 +327,6 @@ fn closed(store: &dyn Store) {
     assert_eq!(store.list(), Err(StoreError::Closed));
     assert_eq!(store.delete(&session), Err(StoreError::Closed));
     assert_eq!(store.truncate(&session, 0), Err(StoreError::Closed));
-    assert_eq!(store.put_archive(&session, &archive, ""), Err(StoreError::Closed));
-    assert_eq!(store.read_archive(&session, &archive, 0, 1), Err(StoreError::Closed));
     assert_eq!(store.hold(&session).err(), Some(StoreError::Closed));
     assert_eq!(store.reader(&session, 0).err(), Some(StoreError::Closed));
     assert_eq!(store.cleanup(&CleanupRequest::default()).err(), Some(StoreError::Closed));

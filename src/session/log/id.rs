@@ -1,4 +1,4 @@
-//! Ids of sessions and of what is archived in them. They become names of files: anything outside the alphabet is refused,
+//! Ids of sessions. They become names of files: anything outside the alphabet is refused,
 //! never rewritten, so that two ids never name one log.
 
 use std::fmt;
@@ -12,28 +12,11 @@ const MAX_ID_CHARS: usize = 128;
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionId(Arc<str>);
 
-/// The name of a text that is archived in a session. On file systems that ignore case, names that differ in case alone are
-/// the same text: make them of one case.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ArchiveId(Arc<str>);
-
 impl SessionId {
     /// # Errors
     /// `Refused` unless it is 1 to 128 of `A-Z a-z 0-9 _ -`.
     pub fn new(id: &str) -> Result<SessionId, StoreError> {
         checked(id, "a session id").map(SessionId)
-    }
-
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl ArchiveId {
-    /// # Errors
-    /// `Refused` unless it is 1 to 128 of `A-Z a-z 0-9 _ -`.
-    pub fn new(id: &str) -> Result<ArchiveId, StoreError> {
-        checked(id, "an archive id").map(ArchiveId)
     }
 
     pub fn as_str(&self) -> &str {
@@ -51,12 +34,6 @@ fn checked(id: &str, what: &str) -> Result<Arc<str>, StoreError> {
 }
 
 impl fmt::Display for SessionId {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
-    }
-}
-
-impl fmt::Display for ArchiveId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }

@@ -1,10 +1,9 @@
 //! The store in a folder: one log a session, `<id>.jsonl`, one checksummed JSON line an event. Several processes may use it:
 //! each append, cut and deletion is under a lock of the system on the log. Nothing is held open between calls.
 //!
-//! Beside a log may lie `<id>.archive/` (texts), `<id>.lock` (while somebody holds the session) and `<id>.bak` (what was cut
+//! Beside a log may lie `<id>.lock` (while somebody holds the session) and `<id>.bak` (what was cut
 //! off a torn end). No id has a dot, so these names never meet.
 
-mod archive;
 mod cleanup;
 mod known;
 mod line;
@@ -28,10 +27,10 @@ use self::log_file::LogFile;
 use self::scan::{Scan, ScanError};
 use super::hold::HoldFolder;
 use super::{
-    ArchivePage, CleanupReport, CleanupRequest, EventReader, Hold, Repair, SessionInfo, Store, StoreError,
-    milliseconds_since_epoch, now_ms, sort_by_recency,
+    CleanupReport, CleanupRequest, EventReader, Hold, Repair, SessionInfo, Store, StoreError, milliseconds_since_epoch,
+    now_ms, sort_by_recency,
 };
-use crate::session::log::{ArchiveId, NewEvent, SessionId, iso_timestamp};
+use crate::session::log::{NewEvent, SessionId, iso_timestamp};
 
 /// Of so many logs it is remembered where they end; what is not remembered is found again from the log's last lines.
 const MOST_REMEMBERED: usize = 1024;
@@ -247,24 +246,6 @@ impl Store for FileStore {
             _ => state.known = None,
         }
         Ok(())
-    }
-
-    fn put_archive(&self, session: &SessionId, archive: &ArchiveId, text: &str) -> Result<(), StoreError> {
-        self.shared.require_open()?;
-        self.shared.make_folder()?;
-        archive::put(self.folder(), session, archive, text)
-    }
-
-    fn read_archive(
-        &self,
-        session: &SessionId,
-        archive: &ArchiveId,
-        offset: u64,
-        max_bytes: usize,
-    ) -> Result<Option<ArchivePage>, StoreError> {
-        self.shared.require_open()?;
-        self.shared.require_folder()?;
-        archive::read(self.folder(), session, archive, offset, max_bytes)
     }
 
     fn hold(&self, session: &SessionId) -> Result<Box<dyn Hold>, StoreError> {

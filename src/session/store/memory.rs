@@ -1,13 +1,12 @@
-//! The store in memory: for tests, and for agents that keep nothing.
+//! The store in memory, the plainest there is: tests compare the others with it. Agents use the one of lib/sessions/memory.js.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    ArchivePage, CHARACTER_MARGIN_BYTES, CleanupReport, CleanupRequest, EventReader, Hold, Repair, SessionInfo, Store,
-    StoreError, now_ms, sort_by_recency, whole_characters,
+    CleanupReport, CleanupRequest, EventReader, Hold, Repair, SessionInfo, Store, StoreError, now_ms, sort_by_recency,
 };
-use crate::session::log::{ArchiveId, EventBatch, NewEvent, SessionId, iso_timestamp};
+use crate::session::log::{EventBatch, NewEvent, SessionId, iso_timestamp};
 
 /// Logs in memory.
 #[derive(Default)]
@@ -25,7 +24,6 @@ pub(super) struct MemoryHolds {
 #[derive(Default)]
 struct Content {
     sessions: HashMap<SessionId, Log>,
-    archives: HashMap<SessionId, HashMap<ArchiveId, Box<str>>>,
     /// Logs get numbers that are never used again, also when they are cut.
     next_log: u64,
     closed: bool,
@@ -61,13 +59,11 @@ impl Content {
 
     fn bytes(&self, session: &SessionId) -> u64 {
         let events = self.sessions.get(session).into_iter().flat_map(|log| &log.events);
-        let archives = self.archives.get(session).into_iter().flat_map(HashMap::values);
-        events.map(|(_, json)| json.len() as u64).sum::<u64>() + archives.map(|text| text.len() as u64).sum::<u64>()
+        events.map(|(_, json)| json.len() as u64).sum()
     }
 
     fn delete(&mut self, session: &SessionId) {
         self.sessions.remove(session);
-        self.archives.remove(session);
     }
 }
 
@@ -126,30 +122,6 @@ impl Store for MemoryStore {
             log.number = number;
         }
         Ok(())
-    }
-
-    fn put_archive(&self, session: &SessionId, archive: &ArchiveId, text: &str) -> Result<(), StoreError> {
-        self.open()?.archives.entry(session.clone()).or_default().insert(archive.clone(), text.into());
-        Ok(())
-    }
-
-    fn read_archive(
-        &self,
-        session: &SessionId,
-        archive: &ArchiveId,
-        offset: u64,
-        max_bytes: usize,
-    ) -> Result<Option<ArchivePage>, StoreError> {
-        let content = self.open()?;
-        let found = content.archives.get(session).and_then(|archives| archives.get(archive));
-        Ok(found.and_then(|text| {
-            let total_bytes = text.len() as u64;
-            let offset = offset.min(total_bytes);
-            let window_offset = offset.saturating_sub(CHARACTER_MARGIN_BYTES);
-            let window = text.as_bytes().get(usize::try_from(window_offset).ok()?..)?;
-            let (text, offset) = whole_characters(window, window_offset, offset, max_bytes)?;
-            Some(ArchivePage { text, offset, total_bytes })
-        }))
     }
 
     fn hold(&self, session: &SessionId) -> Result<Box<dyn Hold>, StoreError> {

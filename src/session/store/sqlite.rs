@@ -14,10 +14,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use super::file::open::{self, Access};
 use super::hold::{HoldFolder, wait, wait_before};
 use super::memory::MemoryHolds;
-use super::{
-    ArchivePage, CleanupReport, CleanupRequest, EventReader, Hold, Repair, SessionInfo, Store, StoreError, now_ms,
-};
-use crate::session::log::{ArchiveId, NewEvent, SessionId, iso_timestamp};
+use super::{CleanupReport, CleanupRequest, EventReader, Hold, Repair, SessionInfo, Store, StoreError, now_ms};
+use crate::session::log::{NewEvent, SessionId, iso_timestamp};
 
 /// Where a database is in memory alone.
 const IN_MEMORY: &str = ":memory:";
@@ -308,20 +306,6 @@ impl Store for SqliteStore {
     fn truncate(&self, session: &SessionId, to_seq: u64) -> Result<(), StoreError> {
         let mtime_ms = now_ms();
         self.shared.write(|transaction| Ok(content::truncate(transaction, session, to_seq, mtime_ms)?))
-    }
-
-    fn put_archive(&self, session: &SessionId, archive: &ArchiveId, text: &str) -> Result<(), StoreError> {
-        self.shared.write(|transaction| Ok(content::put_archive(transaction, session, archive, text)?))
-    }
-
-    fn read_archive(
-        &self,
-        session: &SessionId,
-        archive: &ArchiveId,
-        offset: u64,
-        max_bytes: usize,
-    ) -> Result<Option<ArchivePage>, StoreError> {
-        self.shared.read(|transaction| content::read_archive(transaction, session, archive, offset, max_bytes))
     }
 
     fn hold(&self, session: &SessionId) -> Result<Box<dyn Hold>, StoreError> {

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::line::Position;
 use super::open::{self, Access};
 use super::scan::{FOREIGN, Scan, ScanError};
-use super::{Shared, archive, locked, repair};
+use super::{Shared, locked, repair};
 use crate::session::log::SessionId;
 use crate::session::store::hold::{self, HoldFolder, LockKind};
 use crate::session::store::{CleanupReport, CleanupRequest, SessionInfo, StoreError, milliseconds_since_epoch};
@@ -31,8 +31,6 @@ pub(super) fn delete(shared: &Shared, session: &SessionId) -> Result<(), StoreEr
     state.known = None;
     state.generation += 1;
     drop(opened);
-    let archives = archive::folder(&shared.folder, session);
-    open::if_there(fs::remove_dir_all(&archives)).map_err(|error| StoreError::io("remove", &archives, &error))?;
     repair::remove_backups(&shared.folder, session)?;
     match open::if_there(fs::metadata(&shared.folder)) {
         Ok(None) => Ok(()),
@@ -99,17 +97,9 @@ fn looking(path: &Path, error: &io::Error) -> StoreError {
     StoreError::io("look at", path, error)
 }
 
-/// What the log and the archives hold.
+/// What the log holds.
 fn size(shared: &Shared, session: &SessionId) -> Result<u64, StoreError> {
     let path = shared.log_path(session);
     let log = open::if_there(fs::symlink_metadata(&path)).map_err(|error| looking(&path, &error))?;
-    let mut bytes = log.map_or(0, |metadata| metadata.len());
-    let archives = archive::folder(&shared.folder, session);
-    let failed = |error: io::Error| looking(&archives, &error);
-    let Some(entries) = open::if_there(fs::read_dir(&archives)).map_err(failed)? else { return Ok(bytes) };
-    for entry in entries {
-        let metadata = open::if_there(entry.and_then(|entry| entry.metadata())).map_err(failed)?;
-        bytes += metadata.map_or(0, |metadata| metadata.len());
-    }
-    Ok(bytes)
+    Ok(log.map_or(0, |metadata| metadata.len()))
 }

@@ -4,8 +4,8 @@ use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
 use super::Failure;
-use crate::session::log::{ArchiveId, NewEvent, SessionId};
-use crate::session::store::{ArchivePage, CHARACTER_MARGIN_BYTES, SessionInfo, StoreError, whole_characters};
+use crate::session::log::{NewEvent, SessionId};
+use crate::session::store::{SessionInfo, StoreError};
 
 /// An event's key is its log's key and its own number in one integer, so that a log lies in one piece, in order. Keys are
 /// never used again: a log that was deleted and begun anew is another one. `cuts` counts what was truncated.
@@ -22,13 +22,6 @@ pub(super) const SCHEMA: &str = "
         key INTEGER PRIMARY KEY,
         ts TEXT NOT NULL,
         event TEXT NOT NULL
-    ) STRICT;
-    CREATE TABLE archives (
-        key INTEGER PRIMARY KEY,
-        session TEXT NOT NULL,
-        id TEXT NOT NULL,
-        content BLOB NOT NULL,
-        UNIQUE (session, id)
     ) STRICT;
 ";
 
@@ -115,14 +108,10 @@ fn size(transaction: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<
     let events: u64 = transaction
         .prepare_cached("SELECT coalesce(sum(octet_length(event)), 0) FROM events WHERE key BETWEEN ? AND ?")?
         .query_row([event_key(row.key, 0), event_key(row.key, u64::MAX)], |row| row.get(0))?;
-    let archives: u64 = transaction
-        .prepare_cached("SELECT coalesce(sum(octet_length(content)), 0) FROM archives WHERE session = ?")?
-        .query_row([session.as_str()], |row| row.get(0))?;
-    Ok(events + archives)
+    Ok(events)
 }
 
 pub(super) fn delete(transaction: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<()> {
-    transaction.prepare_cached("DELETE FROM archives WHERE session = ?")?.execute([session.as_str()])?;
     let Some(row) = log(transaction, session)? else { return Ok(()) };
     delete_after(transaction, &row, 0)?;
     transaction.prepare_cached("DELETE FROM sessions WHERE key = ?")?.execute([row.key])?;
@@ -162,49 +151,6 @@ fn delete_after(transaction: &Transaction<'_>, row: &LogRow, seq: u64) -> rusqli
         .prepare_cached("DELETE FROM events WHERE key > ? AND key <= ?")?
         .execute([event_key(row.key, seq), event_key(row.key, u64::MAX)])?;
     Ok(())
-}
-
-pub(super) fn put_archive(
-    transaction: &Transaction<'_>,
-    session: &SessionId,
-    archive: &ArchiveId,
-    text: &str,
-) -> rusqlite::Result<()> {
-    transaction
-        .prepare_cached(
-            "INSERT INTO archives (session, id, content) VALUES (?1, ?2, ?3)
-             ON CONFLICT (session, id) DO UPDATE SET content = ?3",
-        )?
-        .execute(params![session.as_str(), archive.as_str(), text.as_bytes()])?;
-    Ok(())
-}
-
-/// Reads a piece of the text by its place in the database, not all of it.
-pub(super) fn read_archive(
-    transaction: &Transaction<'_>,
-    session: &SessionId,
-    archive: &ArchiveId,
-    offset: u64,
-    max_bytes: usize,
-) -> Result<Option<ArchivePage>, Failure> {
-    let key: Option<i64> = transaction
-        .prepare_cached("SELECT key FROM archives WHERE session = ? AND id = ?")?
-        .query_row([session.as_str(), archive.as_str()], |row| row.get(0))
-        .optional()?;
-    let Some(key) = key else { return Ok(None) };
-    let blob = transaction.blob_open("main", "archives", "content", key, true)?;
-    let total_bytes = blob.len() as u64;
-    let offset = offset.min(total_bytes);
-    let window_offset = offset.saturating_sub(CHARACTER_MARGIN_BYTES);
-    let wanted = (max_bytes as u64).saturating_add(offset - window_offset + CHARACTER_MARGIN_BYTES);
-    let mut window = vec![0; usize::try_from(wanted.min(total_bytes - window_offset)).unwrap_or(usize::MAX)];
-    blob.read_at_exact(&mut window, usize::try_from(window_offset).unwrap_or(usize::MAX))?;
-    let page = whole_characters(&window, window_offset, offset, max_bytes);
-    let (text, offset) = page.ok_or_else(|| StoreError::Io {
-        what: format!("cannot read archive {archive} of session {session}"),
-        why: "it is not UTF-8: it was damaged".to_string(),
-    })?;
-    Ok(Some(ArchivePage { text, offset, total_bytes }))
 }
 
 /// An id as it was stored; one that could not have been stored is damage.
