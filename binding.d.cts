@@ -131,9 +131,6 @@ export declare function redactText(text: string): Text
 /** Makes a store; `number` is what its wakes carry. Touches no disk yet. */
 export declare function storeNew(options: string, number: number, waker: ExternalObject<Waker>): ExternalObject<StoreHandle>
 
-/** Lets go of a reading that was left, or of a session that is no longer in use. */
-export declare function storeRelease(handle: ExternalObject<StoreHandle>, number: number): void
-
 /** Starts an operation, given as JSON text. `storeTake` tells what came of it, after a wake. */
 export declare function storeStart(handle: ExternalObject<StoreHandle>, number: number, operation: string, events?: string | undefined | null): void
 

@@ -190,7 +190,7 @@ class LiteAgent {
       }
       // The very object stays: a run that came meanwhile holds it as well.
       const conversation = this.#sessions.get(sessionId);
-      conversation?.log?.release();
+      await conversation?.log?.release();
       conversation?.restore([]);
       return true;
     };
@@ -238,9 +238,7 @@ class LiteAgent {
 
   async #close() {
     await this.#family.close();
-    // Closing a checkpointer of our own ends its holds, and is waited for.
-    if (this.#ownsCheckpointer) this.#sessions.clear();
-    else for (const sessionId of [...this.#sessions.keys()]) this.#forget(sessionId);
+    await Promise.all([...this.#sessions.keys()].map((sessionId) => this.#forget(sessionId)));
     // Whatever the one does, the other is let go as well.
     const [sandbox, checkpointer] = await Promise.allSettled([
       this.#family.parts.sandbox?.dispose(),
@@ -258,9 +256,15 @@ class LiteAgent {
     this.#checkpointer[OWN].cleanup({ modifiedBeforeMs, maxBytes }).catch(() => {});
   }
 
-  #forget(sessionId) {
-    this.#sessions.get(sessionId)?.log?.release();
+  /** Resolves when nothing of the session is held any more. */
+  async #forget(sessionId) {
+    const conversation = this.#sessions.get(sessionId);
     this.#sessions.delete(sessionId);
+    try {
+      await conversation?.log?.release();
+    } catch {
+      // The host closed its checkpointer before: its holds went with it.
+    }
   }
 
   static {

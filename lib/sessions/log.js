@@ -116,10 +116,11 @@ export class SessionLog {
     await this.#writer.abandon();
   }
 
-  /** The session is no longer in use here: it may be cleaned up. */
-  release() {
-    this.#release?.();
+  /** The session is no longer in use here: it may be cleaned up. Resolves when that is known to others. */
+  async release() {
+    const release = this.#release;
     this.#release = null;
+    await release?.();
   }
 
   /**

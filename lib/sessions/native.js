@@ -76,7 +76,7 @@ class NativeCheckpointer {
       hold: async (sessionId) => {
         const { number, over } = this.#operations.start({ do: "hold", session: sessionId });
         await over;
-        return () => native.storeRelease(this.#operations.handle, number);
+        return async () => await this.#operations.start({ do: "release", number }).over;
       },
       cleanup: async ({ modifiedBeforeMs, maxBytes }) =>
         await this.#operations.start({ do: "cleanup", modifiedBeforeMs, maxBytes }).over,
@@ -98,7 +98,7 @@ class NativeCheckpointer {
       }
       going = false;
     } finally {
-      if (going) native.storeRelease(this.#operations.handle, number);
+      if (going) await this.#operations.start({ do: "release", number }).over;
     }
   }
 }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use napi::bindgen_prelude::{External, spawn_blocking};
+use napi::bindgen_prelude::External;
 use napi::{Error, Result};
 use napi_derive::napi;
 use serde::Deserialize;
@@ -81,6 +81,10 @@ enum Operation {
     Hold {
         session: String,
     },
+    /// Lets go of the reading or the hold that the operation of this number began.
+    Release {
+        number: i64,
+    },
     Cleanup {
         modified_before_ms: Option<u64>,
         max_bytes: Option<u64>,
@@ -118,15 +122,6 @@ pub fn store_start(
 #[napi(catch_unwind, ts_return_type = "string")]
 pub fn store_take(handle: &External<StoreHandle>) -> Text {
     handle.outcomes.take()
-}
-
-/// Lets go of a reading that was left, or of a session that is no longer in use.
-#[napi(catch_unwind)]
-pub fn store_release(handle: &External<StoreHandle>, number: i64) {
-    let reader = lock(&handle.shared.readers).remove(&number);
-    let hold = lock(&handle.shared.holds).remove(&number);
-    // Closing a file may take its time.
-    spawn_blocking(move || drop((reader, hold)));
 }
 
 impl Shared {
@@ -193,6 +188,11 @@ impl Shared {
             Operation::Hold { session } => {
                 let hold = self.store()?.hold(&SessionId::new(&session)?)?;
                 lock(&self.holds).insert(number, hold);
+                Ok(null())
+            }
+            Operation::Release { number } => {
+                drop(lock(&self.readers).remove(&number));
+                drop(lock(&self.holds).remove(&number));
                 Ok(null())
             }
             Operation::Cleanup { modified_before_ms, max_bytes } => {
