@@ -27,12 +27,15 @@ pub struct StoreHandle {
     outcomes: Arc<Outcomes>,
 }
 
+/// One reading of a session.
+type Reading = (SessionId, Box<dyn EventReader>);
+
 struct Shared {
     options: StoreOptions,
     /// Opened by the first operation, on a thread that may block.
     opened: Mutex<Opened>,
     /// Readings that are going on, by their number. One that is being read is not here.
-    readers: Mutex<HashMap<i64, (SessionId, Box<dyn EventReader>)>>,
+    readers: Mutex<HashMap<i64, Reading>>,
     /// Sessions that are in use, by the number of the operation that took them.
     holds: Mutex<HashMap<i64, Box<dyn Hold>>>,
 }
