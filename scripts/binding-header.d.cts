@@ -12,6 +12,12 @@ declare class PolicyHandle {
   private readonly policy: never;
 }
 
+/** What puts the files of a working folder back: nobody looks inside. */
+declare class FilesHandle {
+  private constructor();
+  private readonly files: never;
+}
+
 /** A store of sessions: nobody looks inside. */
 declare class StoreHandle {
   private constructor();
