@@ -43,6 +43,9 @@ export declare class ExternalObject<T> {
   }
 }
 
+/** How the ids of all children of a session begin. */
+export declare function agentIdPrefix(sessionId: string): string
+
 /** The built-in tools as a model is shown them: JSON text of `{ name, description, parameters }[]`. */
 export declare function builtinTools(): string
 
@@ -79,7 +82,7 @@ export declare function familyHook(handle: ExternalObject<FamilyHandle>, event: 
 export declare function familyListen(handle: ExternalObject<FamilyHandle>, subscribed: boolean): void
 
 /** Makes a family from the JSON text of `FamilyOptions`; `number` is what its wakes carry. */
-export declare function familyNew(options: string, number: number, waker: ExternalObject<Waker>, policy?: ExternalObject<PolicyHandle> | undefined | null): ExternalObject<FamilyHandle>
+export declare function familyNew(options: string, number: number, waker: ExternalObject<Waker>, policy?: ExternalObject<PolicyHandle> | undefined | null, subagentPolicy?: ExternalObject<PolicyHandle> | undefined | null): ExternalObject<FamilyHandle>
 
 /** Panics within a turn. It stands for a fault of ours in the test that nothing of it reaches the host. */
 export declare function familyPanic(handle: ExternalObject<FamilyHandle>): string
@@ -113,6 +116,12 @@ export declare function filesStart(handle: ExternalObject<FilesHandle>, number: 
 /** What came of operations since the last call: JSON text of `({ op, ok } | { op, error })[]`. */
 export declare function filesTake(handle: ExternalObject<FilesHandle>): string
 
+/**
+ * Reads what is in the folders, given as JSON text of `{ agents?: string[], skills: string[] }`; later ones win. Answers
+ * `{ agents, skills }` as JSON text.
+ */
+export declare function loadDefinitions(folders: string): string
+
 /** The candidate that the word most likely meant, or null. */
 export declare function nearest(word: string, candidates: Array<string>): string | null
 
@@ -127,6 +136,9 @@ export declare function policyCompile(json: string): ExternalObject<PolicyHandle
 
 /** The policy of which the strictest verdict of both wins. */
 export declare function policyCompose(first: ExternalObject<PolicyHandle>, second: ExternalObject<PolicyHandle>): ExternalObject<PolicyHandle>
+
+/** What holds where a host gives no policy. */
+export declare function policyDefault(): ExternalObject<PolicyHandle>
 
 /** Whether a verdict on the tool may depend on the input. */
 export declare function policyReadsInput(policy: ExternalObject<PolicyHandle>, tool: string): boolean

@@ -3,19 +3,17 @@
 import { randomUUID } from "node:crypto";
 
 import { checkCompactOptions, checkConfig, checkRestoreOptions, checkRunOptions } from "./config.js";
+import { compose } from "./composition.js";
 import { callbackFrame, inFrame, refuseReentrancy } from "./context.js";
 import { Conversation } from "./conversation.js";
 import { ClosedError, ConfigError } from "./errors.js";
 import { Family, refuseForeignToJson } from "./family.js";
-import { copyFrozen } from "./frozen.js";
 import { hold, release } from "./keep-alive.js";
 import { normaliseInput } from "./messages.js";
-import { sortMiddleware } from "./middleware.js";
-import { addonFolder, native } from "./native.js";
+import { native } from "./native.js";
+import { Query } from "./query.js";
 import { Run } from "./run.js";
 import { RunIterator } from "./run-iterator.js";
-import { nativePolicy } from "./policy.js";
-import { HostSandbox } from "./sandbox.js";
 import { listCheckpoints } from "./sessions/checkpoints.js";
 import { SessionLog } from "./sessions/log.js";
 import { fileCheckpointer } from "./sessions/native.js";
@@ -24,18 +22,12 @@ import { resolveProjectPaths } from "./sessions/project-paths.js";
 import { checkRestore, restore } from "./sessions/restore.js";
 import { checkSessionId } from "./sessions/session-id.js";
 import { onAbort } from "./signals.js";
-import { prepareTools } from "./tools.js";
 import { WorkingFolder } from "./working-folder.js";
 
 const HOOK_NAMES = ["run:start", "run:end", "tool:start", "tool:end", "compact:start", "compact:end"];
 const MS_PER_DAY = 86_400_000;
-const DEFAULT_COMMAND_TIMEOUT_MS = 120_000;
-const DEFAULT_MAX_OUTPUT_BYTES = 50_000_000;
 const DEFAULT_HOOK_TIMEOUT_MS = 10_000;
 const MAX_HOOK_TIMEOUT_MS = 120_000;
-/** The tools that the core executes itself, as a model is shown them. */
-const BUILTIN_TOOLS = JSON.parse(native.builtinTools()).map((specification) => copyFrozen(specification));
-
 /** A run whose end is told only after `finalise`; the public class does not show it. */
 let runThen;
 /** Whether a value is an agent, whatever its prototype says. */
@@ -56,35 +48,17 @@ class LiteAgent {
     refuseForeignToJson();
     this.#checkpointer = checked.checkpointer ?? null;
     this.#maxSnapshotBytes = checked.maxSnapshotBytesPerSession;
-    let workingFolder;
+    const stores = this.#checkpointer !== null || checked.sessions;
+    const { options, policies, parts } = compose(checked, { stores });
     if (this.#checkpointer === null && checked.sessions) {
       this.#checkpointer = fileCheckpointer({ dir: resolveProjectPaths(checked).sessionsDir });
       this.#ownsCheckpointer = true;
       this.#cleanUp(checked.cleanup);
     }
-    const prepared = prepareTools(checked.tools);
-    const tools = prepared.filter(({ name }) => isSelected(name, checked));
-    const own = new Set(prepared.map(({ name }) => name));
-    const builtin = BUILTIN_TOOLS.filter(
-      ({ name }) => !own.has(name) && isSelected(name, checked) && (name !== "context" || this.#checkpointer !== null),
-    );
-    const middleware = sortMiddleware(checked.use);
-    const policy = checked.permission === undefined ? undefined : nativePolicy(checked.permission);
-    const options = familyOptions(checked, { tools, builtin, middleware, policy, stores: this.#checkpointer !== null });
-    this.#family = new Family(options, policy, {
-      provider: checked.model,
-      request: requestTemplate(checked, tools, builtin),
-      tools,
-      middleware,
-      permission: checked.permission,
-      onApproval: checked.onApproval,
-      redact: checked.redact,
-      automatic: checked.compacts,
-      /** Long results may be left out of requests: the tool that reads them is there. */
-      shortens: builtin.some(({ name }) => name === "context"),
-      contextWindow: checked.windowTokens,
-      compactor: checked.compactor,
-      sandbox: checked.sandbox === undefined ? undefined : new HostSandbox(checked.sandbox, checked.workdir),
+    let workingFolder;
+    this.#family = new Family(options, policies, {
+      ...parts,
+      conversationOf: (sessionId, role) => this.#conversation(sessionId, role),
       forgetSession: (sessionId) => this.#forget(sessionId),
       runOver: (run) => this.#forgetBlank(run),
       workingFolder: () =>
@@ -172,7 +146,9 @@ class LiteAgent {
 
   async listSessions() {
     if (this.#checkpointer === null) return [];
-    return await this.#held(Promise.resolve(this.#checkpointer.list()));
+    const sessions = await this.#held(Promise.resolve(this.#checkpointer.list()));
+    // Those of children belong to theirs.
+    return sessions.filter(({ id }) => !isAgentId(id));
   }
 
   async deleteSession(sessionId) {
@@ -180,14 +156,16 @@ class LiteAgent {
     checkSessionId("deleteSession", sessionId);
     if (this.#closing !== null) throw closed();
     const work = async () => {
+      const children = native.agentIdPrefix(sessionId);
       if (this.#checkpointer !== null) {
-        const frame = callbackFrame(this.#family, sessionId);
+        const frame = callbackFrame(this.#family, { sessionId, ownerId: sessionId });
         try {
-          await inFrame(frame, () => this.#checkpointer.delete(sessionId));
+          await inFrame(frame, () => deleteWithChildren(this.#checkpointer, sessionId, children));
         } finally {
           frame.end();
         }
       }
+      for (const id of this.#sessions.keys()) if (id.startsWith(children)) await this.#forget(id);
       // The very object stays: a run that came meanwhile holds it as well.
       const conversation = this.#sessions.get(sessionId);
       await conversation?.log?.release();
@@ -269,8 +247,8 @@ class LiteAgent {
 
   static {
     isAgent = (value) => typeof value === "object" && value !== null && #family in value;
-    runThen = (agent, input, options, finalise) =>
-      new RunIterator((iterator) => agent.#begin("query", input, options, iterator), finalise);
+    runThen = (agent, input, options) =>
+      new RunIterator((iterator) => agent.#beginQuery(input, options, iterator), () => agent.close());
   }
 
   /** A compaction takes its place in the session like a run. */
@@ -285,7 +263,8 @@ class LiteAgent {
     const run = new Run(this.#family, {
       runId: randomUUID(),
       sessionId,
-      conversation: this.#conversation(sessionId),
+      role: this.#family.parts.rootRole,
+      conversation: this.#conversation(sessionId, this.#family.parts.rootRole),
       input: [],
       messages: [],
       steer: undefined,
@@ -306,13 +285,15 @@ class LiteAgent {
     const run = new Run(this.#family, {
       runId: randomUUID(),
       sessionId,
-      conversation: this.#conversation(sessionId),
+      role: this.#family.parts.rootRole,
+      conversation: this.#conversation(sessionId, this.#family.parts.rootRole),
       input: typeof input === "string" ? input : messages,
       messages,
       steer,
       signal,
     });
-    run.sink = iterator;
+    if (operation === "query") iterator.follow(run);
+    else run.sink = iterator;
     run.start({
       stream: iterator !== null,
       maxTurns,
@@ -323,19 +304,28 @@ class LiteAgent {
     return run;
   }
 
+  /** A query's run, with the children that it starts and the runs that follow from them. */
+  #beginQuery(input, options, iterator) {
+    const query = new Query(iterator, { signal: options.signal, close: () => this.close() });
+    this.#family.parts.query = query;
+    const run = this.#begin("query", input, options, query);
+    query.begin(run, () => this.#family.awaitIdle(run.sessionId));
+    return query;
+  }
+
   /** @throws {ConfigError} where sessions are not stored */
   #stored(operation) {
     if (this.#checkpointer !== null) return this.#checkpointer;
     throw new ConfigError(`${operation}() needs stored sessions: give a checkpointer, or leave sessions on`);
   }
 
-  #conversation(sessionId) {
+  #conversation(sessionId, role) {
     let conversation = this.#sessions.get(sessionId);
     if (conversation === undefined) {
       conversation = new Conversation(
         this.#checkpointer &&
           new SessionLog(this.#checkpointer, sessionId, {
-            shortens: this.#family.parts.shortens,
+            shortens: role.shortens,
             maxSnapshotBytes: this.#maxSnapshotBytes,
           }),
       );
@@ -385,63 +375,23 @@ if (Symbol.asyncDispose !== undefined) {
   });
 }
 
-function isSelected(name, { allowedTools, disallowedTools }) {
-  return (allowedTools === undefined || allowedTools.includes(name)) && !disallowedTools?.includes(name);
+/** The ids of children, which are those of their sessions. */
+const AGENT_ID = /^agent-[0-9a-f]{16}-[0-9a-f]{16}$/;
+
+function isAgentId(sessionId) {
+  return AGENT_ID.test(sessionId);
+}
+
+/** Deletes a session; before it those of the children that it started, so that none is left without its parent. */
+async function deleteWithChildren(checkpointer, sessionId, children) {
+  for (const { id } of await checkpointer.list()) {
+    if (id.startsWith(children) && isAgentId(id)) await checkpointer.delete(id);
+  }
+  await checkpointer.delete(sessionId);
 }
 
 function notAvailable(what) {
   throw new ConfigError(`${what} is not available yet`);
-}
-
-function familyOptions(checked, { tools, builtin, middleware, policy, stores }) {
-  return {
-    workdir: checked.workdir,
-    builtinTools: builtin.map(({ name }) => name),
-    denySymlinks: checked.fileTools.symlinks === "deny",
-    maxSnapshotBytes: checked.fileTools.maxSnapshotBytes,
-    commands: {
-      addonFolder,
-      environment: checked.environment,
-      timeoutMs: checked.bash.timeoutMs ?? DEFAULT_COMMAND_TIMEOUT_MS,
-      maxOutputBytes: checked.bash.maxOutputBytes ?? DEFAULT_MAX_OUTPUT_BYTES,
-      memoryBytes: checked.bash.memoryBytes,
-      sandboxed: checked.sandbox !== undefined,
-    },
-    hookFilesHome: checked.hookFiles ? checked.home : undefined,
-    compaction: { automatic: checked.compacts, host: checked.compactor !== undefined },
-    stores,
-    recovers: checked.crashRecovery === "safe",
-    audits: checked.permissionAudit,
-    hostPolicy: checked.permission !== undefined && policy === undefined,
-    dryRun: checked.permissionMode === "dry-run",
-    hasApproval: checked.onApproval !== undefined,
-    modelName: checked.modelName,
-    maxTurns: checked.maxTurns,
-    maxParallelTools: checked.maxParallelTools,
-    tools: tools.map(({ name, schemaText, timeoutMs }) => ({ name, schema: schemaText ?? undefined, timeoutMs })),
-    middleware: {
-      beforeAgent: middleware.beforeAgent.length > 0,
-      beforeModel: middleware.beforeModel.length > 0,
-      afterAgent: middleware.afterAgent.length > 0,
-      wrapToolCall: middleware.wrapToolCall.length > 0,
-    },
-    hostRedacts: checked.redact !== undefined,
-  };
-}
-
-/** What every request of the agent has in common. */
-function requestTemplate(checked, tools, builtin) {
-  const request = { model: checked.modelName };
-  const { system, maxTokens, temperature, topP, toolChoice, seed, reasoningEffort } = checked;
-  if (system !== undefined && system !== "") request.system = system;
-  if (tools.length + builtin.length > 0) {
-    const own = tools.map(({ name, description, parameters }) => Object.freeze({ name, description, parameters }));
-    request.tools = Object.freeze([...own, ...builtin]);
-  }
-  for (const [name, value] of Object.entries({ maxTokens, temperature, topP, toolChoice, seed, reasoningEffort })) {
-    if (value !== undefined) request[name] = value;
-  }
-  return request;
 }
 
 function hookTimeout(options) {
@@ -490,5 +440,5 @@ export function createLiteAgent(config) {
 export function query(options) {
   const { prompt, signal, sessionId, steer, ...config } = checkConfig(options, { query: true });
   const agent = new LiteAgent(config);
-  return runThen(agent, prompt, { signal, sessionId, steer }, () => agent.close());
+  return runThen(agent, prompt, { signal, sessionId, steer });
 }

@@ -4,7 +4,7 @@ import { Conversation } from "./conversation.js";
 import { callbackFrame, LazySignal } from "./context.js";
 import { copyFrozen } from "./frozen.js";
 import { callHost } from "./host-call.js";
-import { isReference, readArchive, reference, wholeLetters } from "./sessions/archive.js";
+import { isReference, reference, wholeLetters } from "./sessions/archive.js";
 import { messageProblem } from "./sessions/fold.js";
 import { blockTokens, estimateTokens, knownWindow, messageTokens, textTokens, valueTokens } from "./tokens.js";
 import { assertWellFormed } from "./well-formed.js";
@@ -30,8 +30,9 @@ function fixedTokens({ request }) {
 
 /** What the next request comes to, and the model's window. */
 export function performMeasure(family, run, { id }) {
-  const { provider, contextWindow, automatic } = family.parts;
-  const window = contextWindow ?? windowOf(provider) ?? knownWindow(family.parts.request.model) ?? null;
+  const { contextWindow, automatic } = family.parts;
+  const { provider, request: common } = run.role;
+  const window = contextWindow ?? windowOf(provider) ?? knownWindow(common.model) ?? null;
   // Nobody needs to know where nothing would come of it.
   const wanted = (automatic && window !== null) || run.source === "manual";
   if (wanted && typeof provider.context?.countTokens === "function") {
@@ -42,7 +43,7 @@ export function performMeasure(family, run, { id }) {
       id,
       lazy,
       async () => {
-        const request = { ...family.parts.request, messages: run.conversation.view.slice() };
+        const request = { ...common, messages: run.conversation.view.slice() };
         try {
           return await provider.context.countTokens(request, lazy.signal);
         } catch {
@@ -52,12 +53,12 @@ export function performMeasure(family, run, { id }) {
       },
       (tokens) => {
         const usable = typeof tokens === "number" && Number.isFinite(tokens) && tokens >= 0;
-        return JSON.stringify({ tokens: usable ? tokens : estimated(family, run), window });
+        return JSON.stringify({ tokens: usable ? tokens : estimated(run), window });
       },
     );
     return;
   }
-  family.answer(id, 0, JSON.stringify({ tokens: estimated(family, run), window }));
+  family.answer(id, 0, JSON.stringify({ tokens: estimated(run), window }));
 }
 
 function windowOf(provider) {
@@ -66,18 +67,18 @@ function windowOf(provider) {
 }
 
 /** What the model last said that it used, and an estimate of what came since; else an estimate of all. */
-function estimated(family, run) {
+function estimated(run) {
   const { conversation } = run;
   const { messages, used } = conversation;
   if (used !== null && used.messages <= messages.length) {
     return used.tokens + estimateTokens(messages.slice(used.messages));
   }
-  return fixed(family) + conversation.tokens();
+  return fixed(run) + conversation.tokens();
 }
 
-function fixed(family) {
-  family.parts.fixedTokens ??= fixedTokens(family.parts);
-  return family.parts.fixedTokens;
+function fixed({ role }) {
+  role.fixedTokens ??= fixedTokens(role);
+  return role.fixedTokens;
 }
 
 /** The conversation as a plan needs it. */
@@ -92,7 +93,7 @@ export function performOutline(family, run, { id }) {
     }));
     return { kind: "results", tokens, results };
   });
-  family.answer(id, 0, JSON.stringify({ pieces, fixed: fixed(family) }));
+  family.answer(id, 0, JSON.stringify({ pieces, fixed: fixed(run) }));
 }
 
 function isResults({ role, content }) {
@@ -110,7 +111,7 @@ export function performSummarise(family, run, { id, to, except, instructions: as
     id,
     lazy,
     async () => {
-      const { provider, request } = family.parts;
+      const { provider, request } = run.role;
       const wish =
         instructions === undefined || instructions === "" ? "" : `\n\nThe user asks of the summary: ${instructions}`;
       const room = Math.max(maxTokens * 8, 2_000) * LETTERS_PER_TOKEN;
@@ -270,7 +271,7 @@ export function performAskCompactor(family, run, { id, instructions: asked }) {
     lazy,
     async () => {
       const { conversation } = run;
-      const before = estimated(family, run);
+      const before = estimated(run);
       const given = conversation.messages.slice();
       const asGiven = given.slice();
       const answer = await family.parts.compactor.maybeCompact(
@@ -325,22 +326,6 @@ function saysOverflow(error) {
   }
 }
 
-/** The tool `context`. */
-export function performHostTool(family, run, { id, call }) {
-  const { input } = run.values.get(call);
-  ask(
-    family,
-    run,
-    id,
-    null,
-    () => readArchive(run.conversation.log.checkpointer, run.sessionId, input),
-    ({ content, isError }) => {
-      run.keepResult(id, call, content, isError);
-      return String(isError);
-    },
-  );
-}
-
 function ask(family, run, id, lazy, callback, conclude) {
-  callHost(family, run, id, { frame: callbackFrame(family, run.sessionId), lazy, callback, conclude });
+  callHost(family, run, id, { frame: callbackFrame(family, run), lazy, callback, conclude });
 }

@@ -8,12 +8,17 @@ import { ReentrancyError } from "./errors.js";
 // costs a little more, and with one for each agent it would cost more and more.
 const storage = new AsyncLocalStorage();
 
+/** Operations on a session that wait for the children which it started. */
+const WAITS_FOR_CHILDREN = new Set(["awaitIdle", "deleteSession"]);
+
 /** What one awaited callback of the host runs in. */
 class Frame {
-  constructor(family, kind, sessionId, call) {
+  constructor(family, kind, { sessionId, ownerId }, call) {
     this.family = family;
     this.kind = kind;
     this.sessionId = sessionId;
+    /** The session that a child's run belongs to. */
+    this.ownerId = ownerId;
     /** The core's id of the call that the callback answers, where it matters. */
     this.call = call;
     this.parent = liveFrame();
@@ -34,13 +39,13 @@ export function liveFrame() {
 }
 
 /** A frame of a hook handler. */
-export function hookFrame(family, sessionId) {
-  return new Frame(family, "hook", sessionId, undefined);
+export function hookFrame(family, run) {
+  return new Frame(family, "hook", run, undefined);
 }
 
 /** A frame of the approval handler, asked by the core's call `call`. */
-export function approvalFrame(family, sessionId, call) {
-  return new Frame(family, "approval", sessionId, call);
+export function approvalFrame(family, run, call) {
+  return new Frame(family, "approval", run, call);
 }
 
 /** The core's call to the family's approval handler that a run which begins here is part of. */
@@ -51,9 +56,12 @@ export function pendingApproval(family) {
   return undefined;
 }
 
-/** A frame of any other callback that a run awaits: a tool, middleware, a provider. */
-export function callbackFrame(family, sessionId) {
-  return new Frame(family, "callback", sessionId, undefined);
+/**
+ * A frame of any other callback that a run awaits: a tool, middleware, a provider.
+ * @param {{ sessionId: string, ownerId: string }} run or whatever else has a session
+ */
+export function callbackFrame(family, run) {
+  return new Frame(family, "callback", run, undefined);
 }
 
 /** Calls `callback` within the frame. */
@@ -76,7 +84,8 @@ export function refuseReentrancy(family, operation, sessionId) {
           "runs the hook. Schedule it after the handler has returned",
       );
     }
-    if (operation !== "close" && frame.sessionId === sessionId) {
+    const waits = frame.sessionId === sessionId || (frame.ownerId === sessionId && WAITS_FOR_CHILDREN.has(operation));
+    if (operation !== "close" && waits) {
       throw new ReentrancyError(
         `${operation}() cannot be awaited inside a callback of a run of the same session of the same agent family: it ` +
           "would wait for that run. Use another session, or schedule it after the callback has returned",

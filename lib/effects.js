@@ -4,13 +4,20 @@
 import {
   performAskCompactor,
   performCompact,
-  performHostTool,
   performIsOverflow,
   performMeasure,
   performOutline,
   performSummarise,
 } from "./compaction.js";
 import { timeoutReason } from "./context.js";
+import {
+  performCommandBegan,
+  performCommandOver,
+  performGroupBegan,
+  performGroupOver,
+  performMakeRun,
+} from "./children.js";
+import { performHostTool } from "./host-tools.js";
 import { performHook, performHookEvent } from "./hooks.js";
 import { performMiddleware, performWrapTool, settleWrapNext } from "./middleware.js";
 import { performModel } from "./model.js";
@@ -128,6 +135,21 @@ export function perform(family, run, effect) {
       break;
     case "done":
       run.finish(effect);
+      break;
+    case "group_began":
+      performGroupBegan(family, run, effect);
+      break;
+    case "make_run":
+      performMakeRun(family, run, effect);
+      break;
+    case "group_over":
+      performGroupOver(family, run, effect);
+      break;
+    case "command_began":
+      performCommandBegan(family, run, effect);
+      break;
+    case "command_over":
+      performCommandOver(family, run, effect);
       break;
     case "operation":
       family.operationOver(effect.operation);

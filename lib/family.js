@@ -55,11 +55,11 @@ export function refuseForeignToJson() {
 export class Family {
   /**
    * @param options what the core is told, as JSON data
-   * @param policy a native policy, as the addon handed it out, or undefined
+   * @param policies `{ root, subagents }`: native policies, as the addon handed them out, where there are any
    * @param parts the host's own objects: provider, prepared tools, middleware, redactor, …
    * @throws {ConfigError} when a tool's schema cannot be used
    */
-  constructor(options, policy, parts) {
+  constructor(options, policies, parts) {
     refuseForeignToJson();
     this.number = nextNumber();
     this.parts = parts;
@@ -68,6 +68,9 @@ export class Family {
     /** Pending calls by id: `{ run, abort(makeReason) }`. */
     this.pending = new Map();
     this.operations = new Map();
+    /** Where groups of children and background commands came from, by what the core calls them. */
+    this.groups = new Map();
+    this.commands = new Map();
     /** Calls that began and that the core has not heard of: when, by id. */
     this.unreported = new Map();
     this.listeners = [];
@@ -79,7 +82,7 @@ export class Family {
     this.lastRun = 0;
     this.lastOperation = 0;
     try {
-      this.handle = native.familyNew(JSON.stringify(options), this.number, waker, policy);
+      this.handle = native.familyNew(JSON.stringify(options), this.number, waker, policies.root, policies.subagents);
     } catch (error) {
       throw asPublicError(error);
     }
@@ -110,13 +113,20 @@ export class Family {
     this.enqueue(effects);
   }
 
-  forget(run) {
-    this.runs.delete(run.key);
-    this.#rest();
+  /** Takes in a run that the core asked for, and drives itself. */
+  adopt(run) {
+    this.runs.set(run.key, run);
+    activate(this.number, this);
   }
 
-  #rest() {
-    if (this.runs.size === 0 && this.operations.size === 0) deactivate(this.number);
+  forget(run) {
+    this.runs.delete(run.key);
+    this.rest();
+  }
+
+  /** Wakes are for nobody where nothing goes on. */
+  rest() {
+    if (this.runs.size + this.operations.size + this.groups.size + this.commands.size === 0) deactivate(this.number);
   }
 
   poll() {
@@ -215,7 +225,7 @@ export class Family {
     if (this.listeners.length === 0 && this.failure === null) native.familyListen(this.handle, false);
   }
 
-  /** Resolves when no run of the session is going or waiting. */
+  /** Resolves when no run of the session is going or waiting, and no group of children of it. */
   awaitIdle(sessionId) {
     return this.#operation((operation) => native.familyAwaitIdle(this.handle, sessionId, operation));
   }
@@ -261,7 +271,7 @@ export class Family {
         effects = begin(operation);
       } catch (error) {
         this.operations.delete(operation);
-        this.#rest();
+        this.rest();
         if (error.code === "closed") {
           reject(asPublicError(error));
           return;
@@ -277,7 +287,7 @@ export class Family {
   operationOver(operation) {
     const resolve = this.operations.get(operation);
     this.operations.delete(operation);
-    this.#rest();
+    this.rest();
     resolve?.();
   }
 
@@ -379,6 +389,8 @@ export class Family {
     for (const run of [...this.runs.values()]) run.fail(this.failure);
     for (const resolve of this.operations.values()) resolve();
     this.operations.clear();
+    this.groups.clear();
+    this.commands.clear();
     this.handlers.clear();
     deactivate(this.number);
   }

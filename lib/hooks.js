@@ -11,7 +11,7 @@ export function performHook(family, run, { id, handler, key, make, last }) {
   const lazy = new LazySignal();
   const context = new HandlerContext(lazy);
   callHost(family, run, id, {
-    frame: hookFrame(family, run.sessionId),
+    frame: hookFrame(family, run),
     lazy,
     timeoutMs,
     callback: () => callback(event, context),
@@ -33,13 +33,16 @@ function nothing() {
 /** What handlers see: values that were frozen when they entered are shared, the rest is made here. */
 function hookEvent(run, make) {
   const event = { event: make.event, runId: run.runId, sessionId: run.sessionId, source: run.source };
+  if (run.agentId !== undefined) event.agentId = run.agentId;
   if (make.event === "run:start") event.input = run.input;
   if (make.call !== undefined) event.call = run.values.get(make.call);
   if (make.status !== undefined) event.status = make.status;
   if (make.result !== undefined) event.result = run.values.get(make.result);
   if (make.runResult !== undefined) {
     const { usage, stopReason } = make.runResult;
-    event.result = Object.freeze({ text: run.text, usage: Object.freeze(usage), stopReason });
+    const result = { text: run.text, usage: Object.freeze(usage), stopReason };
+    if (run.output !== undefined) result.output = run.output.shown;
+    event.result = Object.freeze(result);
   }
   if (make.error !== undefined) event.error = Object.freeze(make.error);
   if (make.compaction !== undefined) {

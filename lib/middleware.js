@@ -73,7 +73,7 @@ export function performMiddleware(family, run, { id, point, turn }) {
   const lazy = new LazySignal();
   const context = new AgentContext(run, turn, lazy, undefined);
   callHost(family, run, id, {
-    frame: callbackFrame(family, run.sessionId),
+    frame: callbackFrame(family, run),
     lazy,
     callback: () => askAll(family.parts.middleware[name], name, context),
     conclude() {
@@ -128,7 +128,7 @@ export function performWrapTool(family, run, { id, call }) {
   const layer = async (index) =>
     index === list.length ? execute() : list[index].wrapToolCall(context, () => layer(index + 1));
   callHost(family, run, id, {
-    frame: callbackFrame(family, run.sessionId),
+    frame: callbackFrame(family, run),
     lazy,
     callback: () => layer(0),
     conclude(result) {

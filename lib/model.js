@@ -20,13 +20,14 @@ class MalformedStream extends Error {
 /** Ours, told apart without touching what host code threw: a proxy may throw when it is looked at. */
 const malformed = new WeakSet();
 
-export function performModel(family, run, { id, turn }) {
+export function performModel(family, run, { id, turn, reminder }) {
   run.turn = turn;
   const controller = new AbortController();
-  const frame = callbackFrame(family, run.sessionId);
+  const frame = callbackFrame(family, run);
   const call = {
     run,
     turn,
+    reminder,
     frame,
     signal: controller.signal,
     iterator: null,
@@ -134,12 +135,23 @@ async function read(family, run, id, call) {
 }
 
 function openStream(family, run, call) {
-  const { provider, request, middleware } = family.parts;
-  const messages = run.takeRequestMessages();
+  const { middleware } = family.parts;
+  const { provider, request } = run.role;
+  const messages = reminded(run.takeRequestMessages(), call.reminder);
   const open = (from) => provider.stream({ ...request, messages: from }, call.signal);
   if (middleware.wrapModelCall.length === 0) return open(messages);
   const context = new AgentContext(run, call.turn, { signal: call.signal }, messages);
   return wrapModelCall(middleware.wrapModelCall, context, () => open(context.messages));
+}
+
+/** The messages, the last of them with what the model is reminded of. It is the user's, as a request's last message is. */
+function reminded(messages, reminder) {
+  const last = messages.at(-1);
+  if (reminder === undefined || last?.role !== "user") return messages;
+  const block = Object.freeze({ type: "text", text: reminder });
+  const content = typeof last.content === "string" ? [{ type: "text", text: last.content }] : last.content;
+  messages[messages.length - 1] = Object.freeze({ role: "user", content: Object.freeze([...content, block]) });
+  return messages;
 }
 
 function takeMessage(run, id, { message, usage, stopReason }) {

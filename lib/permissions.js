@@ -5,21 +5,27 @@ import { callHost } from "./host-call.js";
 import { readVerdict } from "./policy.js";
 
 /** Asks the host's policy about a call. */
-export function performPolicy(family, run, { id, call }) {
-  askPolicy(family, run, id, run.values.get(call), (verdict) => JSON.stringify(wellFormed(verdict)));
+export function performPolicy(family, run, { id, call, enforced }) {
+  const policy = enforced ? family.parts.permission : policyOf(family, run);
+  askPolicy(family, run, id, policy, run.values.get(call), (verdict) => JSON.stringify(wellFormed(verdict)));
 }
 
 /** Asks the host's policy whether a search may show a path: it may not if reading the file is denied. */
 export function performVisible(family, run, { id, call, path }) {
   const question = Object.freeze({ id: run.values.get(call).id, name: "read_file", input: Object.freeze({ path }) });
-  askPolicy(family, run, id, question, ({ decision }) => String(decision !== "deny"));
+  askPolicy(family, run, id, policyOf(family, run), question, ({ decision }) => String(decision !== "deny"));
 }
 
-function askPolicy(family, run, id, call, answer) {
+/** Calls of children have a policy of their own, which is no looser. */
+function policyOf({ parts }, run) {
+  return run.agentId === undefined ? parts.permission : parts.childPermission;
+}
+
+function askPolicy(family, run, id, policy, call, answer) {
   callHost(family, run, id, {
-    frame: callbackFrame(family, run.sessionId),
+    frame: callbackFrame(family, run),
     lazy: null,
-    callback: () => family.parts.permission.check(call, Object.freeze({ sessionId: run.sessionId })),
+    callback: () => policy.check(call, Object.freeze({ sessionId: run.sessionId })),
     conclude(answered) {
       const verdict = readVerdict(answered);
       return answer(typeof verdict === "string" ? { decision: verdict } : verdict);
@@ -31,7 +37,7 @@ function askPolicy(family, run, id, call, answer) {
 export function performApproval(family, run, { id, call }) {
   const lazy = new LazySignal();
   callHost(family, run, id, {
-    frame: approvalFrame(family, run.sessionId, id),
+    frame: approvalFrame(family, run, id),
     lazy,
     callback: () => family.parts.onApproval.request(run.values.get(call), lazy.signal),
     conclude: (answer) => (answer === "allow" ? "allow" : "deny"),

@@ -71,6 +71,11 @@ export function filePath(glob, effect) {
   return rule;
 }
 
+/** What holds where a host gives no policy. */
+export function defaultPolicy() {
+  return nativeObject(native.policyDefault(), new Map());
+}
+
 /** The strictest verdict of all wins. Without policies, it denies. @param {...object} policies */
 export function composePolicies(...policies) {
   policies.forEach((each, index) => {

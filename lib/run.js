@@ -22,13 +22,18 @@ const ROLES = new Set(["user", "assistant", "tool"]);
 export class Run {
   /**
    * @param family
-   * @param start `{ sessionId, conversation, input, messages, steer, signal, stream, runId }`
+   * @param start `{ runId, sessionId, role, conversation, input, messages, steer, signal, source }`; of a child also
+   *   `ownerId`, `agentId`, and `onText`, which is told what it said last
    */
   constructor(family, start) {
     this.family = family;
     this.key = family.nextRunKey();
     this.runId = start.runId;
     this.sessionId = start.sessionId;
+    /** The session that it belongs to: its own, or that of the root agent which started the child. */
+    this.ownerId = start.ownerId ?? start.sessionId;
+    this.agentId = start.agentId;
+    this.role = start.role;
     this.source = start.source ?? "user";
     this.conversation = start.conversation;
     /** As hooks see it: the string, or the frozen messages. */
@@ -48,14 +53,20 @@ export class Run {
     this.checked = new Map();
     /** Text of the last assistant message. */
     this.text = "";
+    /** The final answer: `{ value, shown }`. */
+    this.output = undefined;
     this.state = new Map();
     this.turn = 0;
+    this.hasBegun = false;
     this.over = false;
+    /** Children whose events go to this run's stream. */
+    this.children = new Set();
     this.isBehind = false;
     this.readerWanted = null;
     /** Where events go: `{ push(event), length }`, or null when nobody reads them. */
     this.sink = null;
     this.#signal = start.signal;
+    this.#onText = start.onText;
     this.settled = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -65,6 +76,8 @@ export class Run {
   }
 
   #signal;
+  #onText;
+  #parent = null;
   #callerFrame = liveFrame();
   #stopListening = null;
   #resolve;
@@ -85,6 +98,23 @@ export class Run {
       this.#stopListening?.();
       throw error;
     }
+  }
+
+  /** Its events go where the run's go that started it, as long as somebody reads those. */
+  attachTo(parent) {
+    const { query } = this.family.parts;
+    if (query !== undefined) {
+      query.follow(this);
+    } else if (!parent.over && parent.sink !== null) {
+      this.sink = parent.sink;
+      this.#parent = parent;
+      parent.children.add(this);
+    }
+  }
+
+  #detach() {
+    this.#parent?.children.delete(this);
+    this.#parent = null;
   }
 
   cancel(reason) {
@@ -138,7 +168,7 @@ export class Run {
   resultStored(key, seq) {
     const { id, name, content, isError } = this.values.get(key);
     const result = this.values.get(key);
-    const short = this.family.parts.shortens ? shortened(result, seq) : result;
+    const short = this.role.shortens ? shortened(result, seq) : result;
     this.values.set(
       key,
       short.content === content
@@ -247,6 +277,8 @@ export class Run {
 
   deliver(event) {
     const { listeners } = this.family;
+    this.hasBegun = true;
+    if (this.agentId !== undefined) event.agentId = this.agentId;
     if (listeners.length > 0) {
       // What several read, none may change.
       if (event.hook !== undefined) Object.freeze(event.hook);
@@ -266,6 +298,7 @@ export class Run {
 
   /** The reader took an event. */
   caughtUp() {
+    for (const child of this.children) child.caughtUp();
     if (!this.isBehind || this.sink.length >= MAX_WAITING_EVENTS) return;
     this.isBehind = false;
     if (!this.over) this.scope.runInAsyncScope(this.family.hold, this.family, this, false);
@@ -284,6 +317,8 @@ export class Run {
 
   /** Nobody reads the events any more. */
   stopStreaming() {
+    for (const child of this.children) child.stopStreaming();
+    this.#detach();
     this.sink = null;
     this.isBehind = false;
     this.readerWanted?.();
@@ -307,8 +342,10 @@ export class Run {
       return;
     }
     const { usage, stopReason } = result;
+    /** @type {Record<string, any>} */
     const full = { messages: this.conversation.messages.slice(), text: this.text, usage, stopReason };
-    const shared = this.family.listeners.length > 0 ? frozenResult(full) : full;
+    if (this.output !== undefined) full.output = this.output.value;
+    const shared = this.family.listeners.length > 0 ? frozenResult(full, this.output) : full;
     this.deliver({ type: "done", reason: stopReason, result: shared });
     this.#resolve(full);
   }
@@ -322,6 +359,13 @@ export class Run {
 
   #end() {
     this.over = true;
+    for (const child of this.children) child.stopStreaming();
+    if (this.agentId !== undefined) {
+      // What its parent's reader waits for is the parent's end.
+      this.#detach();
+      this.sink = null;
+      this.#onText?.(this.text);
+    }
     this.#stopListening?.();
     this.family.forget(this);
     this.family.parts.runOver(this);
@@ -389,11 +433,14 @@ function textOf({ content }) {
 }
 
 /** A copy that nobody can change: the caller's own result stays its own. */
-function frozenResult({ messages, text, usage, stopReason }) {
-  return Object.freeze({
+function frozenResult({ messages, text, usage, stopReason }, output) {
+  /** @type {Record<string, any>} */
+  const result = {
     messages: Object.freeze(messages.slice()),
     text,
     usage: Object.freeze({ ...usage }),
     stopReason,
-  });
+  };
+  if (output !== undefined) result.output = output.shown;
+  return Object.freeze(result);
 }

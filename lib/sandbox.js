@@ -42,7 +42,7 @@ export class HostSandbox {
 /** Has the sandbox wrap a command. */
 export function performWrap(family, run, { id, command }) {
   callHost(family, run, id, {
-    frame: callbackFrame(family, run.sessionId),
+    frame: callbackFrame(family, run),
     lazy: null,
     callback: () => family.parts.sandbox.wrap(command),
     conclude: (wrapped) => wrapped,

@@ -1,6 +1,7 @@
 // Custom tools: validates a call's input by the tool's own validator, executes the tool, keeps its result. Deadlines,
 // order and what a failure means are the core's.
 import { LazySignal, callbackFrame } from "./context.js";
+import { takeAnswer } from "./final-answer.js";
 import { copyMutable } from "./frozen.js";
 import { Invalid, callHost } from "./host-call.js";
 import { SnapshotRecorder } from "./sessions/snapshots.js";
@@ -10,11 +11,12 @@ import { normaliseOutput } from "./tools.js";
 class ToolContext {
   #lazy;
 
-  constructor(run, call, lazy, snapshots) {
+  constructor(run, call, lazy, snapshots, userInput) {
     this.#lazy = lazy;
     this.sessionId = run.sessionId;
     this.call = call;
     this.emit = (event) => run.emit(event);
+    if (userInput !== undefined) this.input = userInput.handlerFor(run, call, lazy);
     if (snapshots !== null) {
       this.recordSnapshot = (path, before, truncated, encoding) => snapshots.record(path, before, truncated, encoding);
     }
@@ -29,7 +31,7 @@ export function performCheck(family, run, { id, call, tool }) {
   const prepared = family.parts.tools[tool];
   const { input } = run.values.get(call);
   callHost(family, run, id, {
-    frame: callbackFrame(family, run.sessionId),
+    frame: callbackFrame(family, run),
     lazy: null,
     callback: () => validated(prepared, input, (value) => ({ value })),
     conclude(checked) {
@@ -44,13 +46,15 @@ export function performTool(family, run, { id, call, tool, timed }) {
   const toolCall = run.values.get(call);
   const lazy = new LazySignal();
   const snapshots = run.conversation.log === null ? null : new SnapshotRecorder(family, run);
-  const context = new ToolContext(run, toolCall, lazy, snapshots);
-  const execute = (input) => prepared.tool.execute(input, context);
+  const context = new ToolContext(run, toolCall, lazy, snapshots, family.parts.userInput);
+  const execute = prepared.isFinal
+    ? (input) => takeAnswer(run, toolCall.input, input)
+    : (input) => prepared.tool.execute(input, context);
   // Checked before the middleware was asked; a second next() of it gets its input anew.
   const checked = run.checked.get(call);
   run.checked.delete(call);
   callHost(family, run, id, {
-    frame: callbackFrame(family, run.sessionId),
+    frame: callbackFrame(family, run),
     lazy,
     timeoutMs: timed ? prepared.timeoutMs : undefined,
     callback: () => (checked === undefined ? validated(prepared, toolCall.input, execute) : execute(checked.value)),

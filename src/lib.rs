@@ -4,7 +4,9 @@
 //! ARCHITECTURE.md for the code map and for who may import whom (`tests/architecture.rs` checks it).
 
 pub mod agent;
+pub mod background;
 pub mod context;
+pub mod definitions;
 pub mod error;
 pub mod event;
 pub mod glob;
@@ -15,6 +17,7 @@ pub mod model;
 pub mod permission;
 pub mod process;
 pub mod session;
+pub mod tasks;
 pub mod tools;
 pub mod types;
 pub mod workspace;

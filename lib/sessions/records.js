@@ -40,7 +40,7 @@ export function performRecord(family, run, { id, events }) {
 
 function ask(family, run, id, callback) {
   callHost(family, run, id, {
-    frame: callbackFrame(family, run.sessionId),
+    frame: callbackFrame(family, run),
     lazy: null,
     callback,
     conclude: (answer) => answer,

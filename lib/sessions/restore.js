@@ -198,7 +198,7 @@ class Store {
   }
 
   async #inFrame(work) {
-    const frame = callbackFrame(this.#family, this.#sessionId);
+    const frame = callbackFrame(this.#family, { sessionId: this.#sessionId, ownerId: this.#sessionId });
     try {
       return await inFrame(frame, work);
     } finally {

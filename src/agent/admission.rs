@@ -51,8 +51,8 @@ impl Run {
         key: CallId,
         turn: u32,
     ) -> Result<Admitted<'a>, Refusal> {
-        let Some(tool) = self.family.tools.get(&call.name) else {
-            return Err(self.failed(key, &self.family.tools.unknown(&call.name)).into());
+        let Some(tool) = self.profile.tools.get(&call.name) else {
+            return Err(self.failed(key, &self.profile.tools.unknown(&call.name)).into());
         };
         if let Some(problem) = &call.refused {
             return Err(self.invalid(call, key, problem).into());
@@ -89,7 +89,7 @@ impl Run {
             asked = self.family.host.reserve(1);
             self.family.host.emit(&Effect::AskedCall { run: self.key, key: asked, call: key, path });
         }
-        let policy = self.family.policy.as_ref();
+        let policy = self.profile.policy.as_ref();
         let verdict = policy.map(|policy| policy.check(&call.name, &input, &mut |_rule| false));
         self.pass(&Asked { call, key: asked, turn, enforced: false }, key, verdict).await?;
         Ok(input)
@@ -103,6 +103,10 @@ impl Run {
         key: CallId,
         turn: u32,
     ) -> Result<(), Refusal> {
+        // It does nothing: there is nothing to permit.
+        if tool.is_final {
+            return Ok(());
+        }
         let verdict = self.native_verdict(call);
         let is_plain = verdict.as_ref().is_some_and(|verdict| verdict.decision == Decision::Allow);
         // Where nobody could tell the difference, the host validates in the same step in which it executes.
@@ -126,7 +130,7 @@ impl Run {
 
     /// What the native policy says; `None` where the host is to be asked. Input that cannot be read is denied.
     fn native_verdict(&self, call: &ToolCall) -> Option<Verdict> {
-        let policy = self.family.policy.as_ref()?;
+        let policy = self.profile.policy.as_ref()?;
         Some(policy.check_json(&call.name, &call.input, &mut |_rule| false))
     }
 

@@ -1,4 +1,4 @@
-//! The `bash` tool: one command in the foreground, its output as it came, and how it ended.
+//! The `bash` tool: one command, its output as it came, and how it ended; or left running.
 
 use std::time::Duration;
 
@@ -16,19 +16,20 @@ const KEEP: Keep = Keep { head_bytes: 64 * 1024, tail_bytes: 192 * 1024 };
 impl Run {
     /// Runs the command of a call on the input that permission saw.
     pub(super) async fn run_bash(&self, input: &Value) -> ToolOutcome {
-        if input.get("run_in_background").and_then(Value::as_bool) == Some(true) {
-            return failed("run_in_background is not available yet: run the command without it");
-        }
         let Some(text) = input.get("command").and_then(Value::as_str) else {
             return failed("the input has no command");
         };
+        let given_ms = input.get("timeoutMs").and_then(Value::as_u64);
+        if input.get("run_in_background").and_then(Value::as_bool) == Some(true) {
+            return self.leave_running(text, given_ms).await;
+        }
         let settings = &self.family.options.commands;
-        let timeout_ms = input.get("timeoutMs").and_then(Value::as_u64).unwrap_or(settings.timeout_ms);
+        let timeout_ms = given_ms.unwrap_or(settings.timeout_ms);
         let line = CommandLine {
             shell: self.family.shell(),
             text,
             stdin: Vec::new(),
-            timeout: Duration::from_millis(timeout_ms),
+            timeout: Some(Duration::from_millis(timeout_ms)),
         };
         let kept = KeptOutput::new(KEEP, settings.max_output_bytes);
         match self.run_command(line, kept.clone()).await {

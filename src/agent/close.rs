@@ -11,6 +11,10 @@ use crate::types::OperationKey;
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
 impl Family {
+    fn is_busy(&self) -> bool {
+        !self.runs.borrow().is_empty() || !self.held.borrow().is_empty() || !self.groups.borrow().is_empty()
+    }
+
     /// Tells the host when the session has no run left.
     pub fn await_idle(self: &Rc<Family>, session: &str, operation: OperationKey) {
         let session = self.sessions.borrow().get(session).cloned();
@@ -23,7 +27,7 @@ impl Family {
         });
     }
 
-    /// Refuses new work, cancels all runs, waits for their terminal hooks, and clears the registrations.
+    /// Refuses new work, cancels all runs and groups, kills background commands, waits for their terminal hooks, and clears the registrations.
     pub fn close(self: &Rc<Family>, operation: OperationKey) {
         self.closing.set(true);
         // A run that is cancelled may be polled before this returns, so the table is not borrowed meanwhile.
@@ -31,11 +35,17 @@ impl Family {
         for run in runs {
             run.cancel.cancel();
         }
+        let groups: Vec<_> = self.groups.borrow().values().cloned().collect();
+        for group in groups {
+            group.cancel.cancel();
+        }
+        self.jobs.kill_all(None);
         let family = self.clone();
         self.spawner.spawn(async move {
-            while !family.runs.borrow().is_empty() || !family.held.borrow().is_empty() {
+            while family.is_busy() {
                 family.run_over.notified().await;
             }
+            family.remove_temporary_task_lists().await;
             family.files.borrow_mut().take();
             family.work.close();
             // A disk that hangs must not hold the host.

@@ -14,12 +14,16 @@ use crate::process::{Command, Ended, Runner, Sink, Streams, locate_supervisor};
 /// Where a command's shell is looked for when `PATH` does not have it.
 const USUAL_FOLDERS: &str = "/bin:/usr/bin:/usr/local/bin";
 
+/// How long the sandbox may take for a command that has no deadline.
+const SANDBOX_PATIENCE: Duration = Duration::from_secs(120);
+
 /// A command line that may run.
 pub(super) struct CommandLine<'a> {
     pub shell: &'a str,
     pub text: &'a str,
     pub stdin: Vec<u8>,
-    pub timeout: Duration,
+    /// Absent: it may run for ever.
+    pub timeout: Option<Duration>,
 }
 
 /// Why a command was not started.
@@ -39,10 +43,24 @@ impl Run {
     /// # Errors
     /// It was not started.
     pub(super) async fn run_command(&self, line: CommandLine<'_>, sink: impl Sink) -> Result<Ended, NotStarted> {
+        let (runner, command) = self.prepared_command(line).await?;
+        let cancel = CancellationToken::new();
+        let _kill = cancel.clone().drop_guard();
+        // A task of its own, so that closing can wait for the end of one that was dropped.
+        let running = self.family.work.spawn(async move { runner.start(command, &cancel, sink).wait().await });
+        running.await.map_err(|error| NotStarted::Spawn(format!("an internal error of the runner: {error}")))
+    }
+
+    /// All that is needed to start a command.
+    ///
+    /// # Errors
+    /// It must not be started.
+    pub(super) async fn prepared_command(&self, line: CommandLine<'_>) -> Result<(Runner, Command), NotStarted> {
         let began = Instant::now();
         let runner = self.family.runner().map_err(NotStarted::Spawn)?;
         let text = if self.family.options.commands.sandboxed {
-            match tokio::time::timeout(line.timeout, self.wrapped_command(line.text)).await {
+            let patience = line.timeout.unwrap_or(SANDBOX_PATIENCE);
+            match tokio::time::timeout(patience, self.wrapped_command(line.text)).await {
                 Ok(wrapped) => wrapped?,
                 Err(_elapsed) => return Err(NotStarted::SandboxTimeout),
             }
@@ -55,14 +73,10 @@ impl Run {
         command.env.clone_from(&settings.environment);
         command.stdin = line.stdin;
         // What the sandbox took is part of it.
-        command.timeout = Some(line.timeout.saturating_sub(began.elapsed()));
+        command.timeout = line.timeout.map(|timeout| timeout.saturating_sub(began.elapsed()));
         command.streams = Streams::Joined;
         command.limits.memory_bytes = settings.memory_bytes;
-        let cancel = CancellationToken::new();
-        let _kill = cancel.clone().drop_guard();
-        // A task of its own, so that closing can wait for the end of one that was dropped.
-        let running = self.family.work.spawn(async move { runner.start(command, &cancel, sink).wait().await });
-        running.await.map_err(|error| NotStarted::Spawn(format!("an internal error of the runner: {error}")))
+        Ok((runner, command))
     }
 
     async fn wrapped_command(&self, command: &str) -> Result<String, NotStarted> {

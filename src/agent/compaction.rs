@@ -202,9 +202,7 @@ impl Run {
             let key = call.id();
             match self.answered(call).await {
                 Ok(usage) => {
-                    let mut sum = self.usage.get();
-                    sum.add(read::<Usage>(&usage)?);
-                    self.usage.set(sum);
+                    self.spend(read::<Usage>(&usage)?);
                     summary = Some(key);
                     break;
                 }

@@ -1,7 +1,7 @@
 //! A family: a root agent and all that runs for it, on one thread. What its runs share lives here.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +11,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::flow::Flow;
+use super::group::Group;
 use super::input::{FamilyOptions, StartOptions};
-use super::run::Run;
+use super::profile::{Budget, Profile};
+use super::run::{Run, RunSetup};
+use crate::background::{Jobs, Limits};
 use crate::error::CoreError;
 use crate::event::{Event, HookFailure, Level};
 use crate::hooks::{HookDiagnostic, HookFiles, Registry};
@@ -23,7 +26,7 @@ use crate::process::{Runner, locate_supervisor};
 use crate::session::{Session, Turn};
 use crate::tools::ToolSet;
 use crate::tools::builtin::{FileToolOptions, FileTools};
-use crate::types::{CallId, HandlerId, HookName, OperationKey, RunKey};
+use crate::types::{CallId, GroupKey, HandlerId, HookName, OperationKey, RunKey};
 
 /// So many sessions that are stored are kept in memory as well.
 const MAX_SESSIONS_KEPT: usize = 64;
@@ -42,10 +45,21 @@ pub(super) struct RunHandle {
 pub struct Family {
     pub(super) host: Host,
     pub(super) spawner: Spawner,
-    pub(super) tools: ToolSet,
     pub(super) options: FamilyOptions,
-    /// Absent where the host is asked for each decision.
-    pub(super) policy: Option<Arc<Policy>>,
+    /// What the agent itself is.
+    pub(super) root: Rc<Profile>,
+    /// What is decided of calls of children; absent where the host is asked.
+    pub(super) child_policy: Option<Arc<Policy>>,
+    /// Places for children.
+    pub(super) pool: Semaphore,
+    pub(super) groups: RefCell<HashMap<GroupKey, Rc<Group>>>,
+    /// Children that are at work, or wait for their place.
+    pub(super) live_agents: RefCell<HashSet<Rc<str>>>,
+    last_group: Cell<u64>,
+    pub(super) last_name: Cell<u64>,
+    pub(super) jobs: Jobs,
+    /// Sessions that have a task list of their own.
+    pub(super) task_lists: RefCell<HashSet<Rc<str>>>,
     /// Approvals are asked one at a time.
     pub(super) approvals: Semaphore,
     /// The call to the approval handler that is being waited for.
@@ -79,6 +93,7 @@ impl Family {
         spawner: Spawner,
         mut options: FamilyOptions,
         policy: Option<Arc<Policy>>,
+        subagent_policy: Option<Arc<Policy>>,
     ) -> Result<Rc<Family>, CoreError> {
         let tools =
             ToolSet::new(std::mem::take(&mut options.tools), &options.builtin_tools).map_err(CoreError::Config)?;
@@ -94,13 +109,31 @@ impl Family {
             Some(policy) => Some(policy),
             None => Some(default_policy()),
         };
+        let child_policy = match (&policy, subagent_policy) {
+            _ if options.host_child_policy => None,
+            (Some(own), Some(narrower)) => Some(Arc::new(Policy::compose(&[own.clone(), narrower]))),
+            (own, _) => own.clone(),
+        };
+        let root = Profile { model_name: options.model_name.clone(), tools, policy };
+        let limits = Limits {
+            max_total: options.background_limits.max_total,
+            max_commands: options.background_limits.max_detached,
+            buffer_bytes: options.background_limits.buffer_bytes,
+        };
         Ok(Rc::new(Family {
+            root: Rc::new(root),
+            child_policy,
+            pool: Semaphore::new(options.max_parallel_subagents.min(Semaphore::MAX_PERMITS)),
+            groups: RefCell::default(),
+            live_agents: RefCell::default(),
+            last_group: Cell::new(0),
+            last_name: Cell::new(0),
+            jobs: Jobs::new(limits),
+            task_lists: RefCell::default(),
             hooks: RefCell::new(Registry::new(host.clone(), &hook_files)),
             host,
             spawner,
-            tools,
             options,
-            policy,
             approvals: Semaphore::new(1),
             asking: Cell::new(None),
             files: RefCell::new(Some(files)),
@@ -128,19 +161,91 @@ impl Family {
         }
         let input = options.input()?;
         let session = self.session(&options.session_id);
-        let handle = Rc::new(RunHandle {
-            cancel: CancellationToken::new(),
-            session: options.session_id.clone(),
-            flow: Flow::default(),
-            stream: Cell::new(options.stream),
-        });
+        let cancel = CancellationToken::new();
         if options.aborted {
-            handle.cancel.cancel();
+            cancel.cancel();
         }
-        self.runs.borrow_mut().insert(options.run, handle.clone());
-        let run = Run::new(self.clone(), handle, session, options);
-        self.spawner.spawn(run.drive(input));
+        let handle = self.register_run(options.run, session.id(), cancel, options.stream);
+        let setup = RunSetup {
+            key: options.run,
+            place: session.line_up(),
+            profile: self.root.clone(),
+            owner: session.id().into(),
+            resumes: false,
+            max_turns: options.max_turns.unwrap_or(self.options.max_turns),
+            budget: Rc::new(Budget::new(options.max_total_tokens)),
+            has_steering: options.steer,
+            inside_approval: options.inside_approval,
+            compact: options.compact,
+        };
+        let run = Run::new(self.clone(), handle, session, setup);
+        self.spawner.spawn(async move {
+            run.drive(input).await;
+        });
         Ok(())
+    }
+
+    /// What the host can reach of a run from now on.
+    pub(super) fn register_run(
+        &self,
+        run: RunKey,
+        session: &str,
+        cancel: CancellationToken,
+        stream: bool,
+    ) -> Rc<RunHandle> {
+        let handle = Rc::new(RunHandle {
+            cancel,
+            session: session.to_string(),
+            flow: Flow::default(),
+            stream: Cell::new(stream),
+        });
+        self.runs.borrow_mut().insert(run, handle.clone());
+        handle
+    }
+
+    pub(super) fn next_group_key(&self) -> GroupKey {
+        self.last_group.set(self.last_group.get() + 1);
+        GroupKey(self.last_group.get())
+    }
+
+    /// # Errors
+    /// As much goes on in the background as may; says what the limit is.
+    pub(super) fn admit_group(&self) -> Result<(), String> {
+        let limit = self.options.background_limits.max_total;
+        if self.groups.borrow().len() + self.jobs.going() < limit {
+            return Ok(());
+        }
+        Err(format!(
+            "{limit} groups of agents and commands go on in the background, and there may be no more at once \
+                     (backgroundLimits.maxTotal): wait until some are over"
+        ))
+    }
+
+    /// What a child of this definition is, on a model of that name.
+    pub(super) fn profile_of(&self, definition: usize, model_name: String) -> Rc<Profile> {
+        let names = self.options.definitions.get(definition).and_then(|definition| definition.tools.as_deref());
+        Rc::new(Profile { model_name, tools: self.root.tools.for_child(names), policy: self.child_policy.clone() })
+    }
+
+    /// Tells of tools that a definition names and the agent does not have.
+    pub(super) fn warn_of_unknown_tools(&self, run: RunKey, definition: usize) {
+        let Some(definition) = self.options.definitions.get(definition) else { return };
+        let missing: Vec<&str> = definition
+            .tools
+            .iter()
+            .flatten()
+            .map(String::as_str)
+            .filter(|name| self.root.tools.get(name).is_none())
+            .collect();
+        if missing.is_empty() {
+            return;
+        }
+        let message = format!(
+            "the agent definition '{}' names tools that this agent does not have: {}",
+            definition.name,
+            missing.join(", ")
+        );
+        self.diagnose(run, Level::Warning, "agent_tools_missing", &message, None);
     }
 
     /// Cancels a run; nothing happens if it is over.
@@ -206,12 +311,17 @@ impl Family {
         self.runs.borrow_mut().remove(&run);
         if session.is_blank() {
             self.sessions.borrow_mut().remove(session.id());
-        } else if self.options.stores {
+        } else if self.is_forgettable(session) {
             self.uses.set(self.uses.get() + 1);
             session.used.set(self.uses.get());
             self.forget_a_session();
         }
         self.run_over.notify_waiters();
+    }
+
+    /// Whether it may be forgotten though it is not blank: it is stored; or it is a child's, which is remembered for a while.
+    fn is_forgettable(&self, session: &Session) -> bool {
+        self.options.stores || session.is_child.get()
     }
 
     /// A session that is stored need not be kept in memory as well: of many, the one that was not used for longest goes.
@@ -220,7 +330,8 @@ impl Family {
         if sessions.len() <= MAX_SESSIONS_KEPT {
             return;
         }
-        let idle = sessions.values().filter(|session| session.is_idle()).min_by_key(|session| session.used.get());
+        let may_go = |session: &&Rc<Session>| session.is_idle() && self.is_forgettable(session);
+        let idle = sessions.values().filter(may_go).min_by_key(|session| session.used.get());
         let Some(session) = idle.cloned() else { return };
         sessions.remove(session.id());
         self.host.emit(&Effect::ForgetSession { session: session.id() });

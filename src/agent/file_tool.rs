@@ -102,7 +102,7 @@ impl Run {
         if self.family.options.dry_run {
             return Box::new(|_path| true);
         }
-        if let Some(policy) = self.family.policy.clone() {
+        if let Some(policy) = self.profile.policy.clone() {
             return Box::new(move |path| shows(&policy, path));
         }
         Box::new(move |path: &str| {
@@ -118,7 +118,10 @@ impl Run {
     }
 
     /// Runs what may touch the disk off this thread. What is begun is waited for when the family closes.
-    async fn blocking<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, String> {
+    pub(super) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, String> {
         self.family.work.spawn_blocking(work).await.map_err(|error| {
             tracing::error!(%error, "a built-in tool panicked");
             "Error: an internal error of the tool".to_string()

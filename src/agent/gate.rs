@@ -80,7 +80,8 @@ impl Run {
     }
 
     async fn host_verdict(&self, asked: &Asked<'_>) -> Verdict {
-        let call = self.family.host.call(|id| Effect::Policy { id, run: self.key, call: asked.key });
+        let call =
+            self.family.host.call(|id| Effect::Policy { id, run: self.key, call: asked.key, enforced: asked.enforced });
         let answered = match call.await.outcome {
             Ok(json) => serde_json::from_str::<HostVerdict>(&json).map_err(|error| error.to_string()),
             Err(error) => Err(error.message),

@@ -3,13 +3,14 @@
 use std::rc::Rc;
 
 use super::family::Family;
+use super::identity::agent_prefix;
 use crate::error::CoreError;
 use crate::host::Effect;
 use crate::types::OperationKey;
 
 impl Family {
     /// Lines up in the session and tells by an operation effect when everything before is over; what comes later waits
-    /// until `release_session`. With `cancel`, the session's runs are cancelled first.
+    /// until `release_session`. With `cancel`, the session's runs, children and background commands are ended first.
     ///
     /// # Errors
     /// `CoreError::Closed` once closing began.
@@ -24,11 +25,23 @@ impl Family {
             for run in runs {
                 run.cancel.cancel();
             }
+            let groups: Vec<_> =
+                self.groups.borrow().values().filter(|group| group.session_id() == id).cloned().collect();
+            for group in groups {
+                group.cancel.cancel();
+            }
+            self.jobs.kill_all(Some(id));
         }
         let mut place = session.line_up();
         let family = self.clone();
         self.spawner.spawn(async move {
             place.begin().await;
+            if cancel {
+                session.unattended().await;
+                family.jobs.none_left(Some(session.id())).await;
+                family.jobs.forget(session.id());
+                family.remove_task_list(session.id()).await;
+            }
             family.held.borrow_mut().insert(operation, place);
             family.host.emit(&Effect::Operation { operation });
         });
@@ -46,6 +59,11 @@ impl Family {
             session.conversation.borrow_mut().restore(0, None);
         }
         drop(place);
+        if changed {
+            // What is kept of its children went along with it.
+            let children = agent_prefix(id);
+            self.sessions.borrow_mut().retain(|name, session| !name.starts_with(&children) || !session.is_idle());
+        }
         let mut sessions = self.sessions.borrow_mut();
         if sessions.get(id).is_some_and(|session| session.is_blank()) {
             sessions.remove(id);

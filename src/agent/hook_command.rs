@@ -75,7 +75,7 @@ impl Run {
             key,
             call: MadeCall { id: &id, name: HOOK, input: &input },
         });
-        let verdict = self.family.policy.as_ref().map(|policy| policy.check(HOOK, &input, &mut |_rule| false));
+        let verdict = self.family.root.policy.as_ref().map(|policy| policy.check(HOOK, &input, &mut |_rule| false));
         let call = ToolCall { id, name: HOOK.to_string(), input: input.to_string().into(), refused: None };
         let asked = Asked { call: &call, key, turn: self.turn.get(), enforced: true };
         self.gate(&asked, verdict).await.map_err(|stopped| match stopped {
@@ -90,7 +90,7 @@ impl Run {
             shell: SHELL,
             text: &request.command,
             stdin: request.input.to_vec(),
-            timeout: request.timeout,
+            timeout: Some(request.timeout),
         };
         let kept = KeptOutput::new(KEEP, DEFAULT_OUTPUT_BYTES as u64);
         let running = self.run_command(line, kept.clone());

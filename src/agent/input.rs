@@ -48,6 +48,51 @@ pub struct CommandOptions {
     pub sandboxed: bool,
 }
 
+/// A kind of child, as far as the core must know it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DefinitionOptions {
+    pub name: String,
+    /// Names of the tools that it is narrowed to; absent: all of its parent's.
+    pub tools: Option<Vec<String>>,
+    pub model: Option<String>,
+}
+
+/// A skill that can be loaded.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SkillOptions {
+    pub name: String,
+    pub folder: PathBuf,
+}
+
+/// How much may go on in the background.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BackgroundLimits {
+    /// Groups of children and commands, at once.
+    pub max_total: usize,
+    /// Commands, at once.
+    pub max_detached: usize,
+    /// What is kept of a command's output that nobody has read.
+    pub buffer_bytes: usize,
+    /// How long a command or a child may take; absent: for ever.
+    pub max_task_ms: Option<u64>,
+    /// How long a command may take where its call says nothing; absent: for ever.
+    pub command_timeout_ms: Option<u64>,
+}
+
+/// Where task lists are.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TaskOptions {
+    pub folder: PathBuf,
+    /// The list that all sessions share; absent: each has its own.
+    pub list: Option<String>,
+    /// Lists of sessions go when the family closes, as the sessions do.
+    pub temporary: bool,
+}
+
 /// What a family is made of.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -56,6 +101,23 @@ pub struct FamilyOptions {
     pub model_name: String,
     pub max_turns: u32,
     pub max_parallel_tools: usize,
+    /// Children that run at once, over the whole family.
+    pub max_parallel_subagents: usize,
+    /// The kinds of children there are; none where there is no `Agent` tool.
+    #[serde(default)]
+    pub definitions: Vec<DefinitionOptions>,
+    /// Models are chosen by tier; otherwise by name.
+    #[serde(default)]
+    pub has_tiers: bool,
+    #[serde(default)]
+    pub skills: Vec<SkillOptions>,
+    /// Commands may be left running.
+    pub background: bool,
+    pub background_limits: BackgroundLimits,
+    /// Absent: there are no task lists.
+    pub tasks: Option<TaskOptions>,
+    /// Makes the names of children and groups unguessable.
+    pub name_seed: String,
     pub tools: Vec<ToolSpecification>,
     pub middleware: MiddlewareOptions,
     /// The folder that tools work in, absolute.
@@ -79,6 +141,9 @@ pub struct FamilyOptions {
     pub audits: bool,
     /// The host is asked for each decision; otherwise the native policy, or the SDK's defaults.
     pub host_policy: bool,
+    /// The host is asked for each decision on a child's calls; otherwise its own native policy, or its parent's.
+    #[serde(default)]
+    pub host_child_policy: bool,
     /// Calls run whatever the policy says.
     pub dry_run: bool,
     /// There is a handler to ask for approval.

@@ -77,6 +77,9 @@ impl Run {
             .map_err(|error| CoreError::Internal(format!("a session that was read: {error}")))?;
         self.session.conversation.borrow_mut().restore(loaded.messages, loaded.last_is_assistant);
         self.session.loaded.set(true);
+        if loaded.messages > 0 {
+            self.session.was_stored.set(true);
+        }
         for repair in &loaded.repairs {
             self.family.diagnose(self.key, Level::Warning, "session_repaired", repair, None);
         }

@@ -7,9 +7,10 @@ use std::rc::Rc;
 use tokio_util::sync::CancellationToken;
 
 use super::family::{Family, RunHandle};
-use super::input::{CompactRequest, StartOptions};
+use super::input::CompactRequest;
+use super::profile::{Budget, Profile};
 use crate::error::CoreError;
-use crate::event::{ErrorReference, Event, HookError};
+use crate::event::{ErrorReference, Event, HookError, Level};
 use crate::hooks::{Commands, Dispatch};
 use crate::host::{Answer, Call, Effect, HookSubject, HostError, HostErrorKind, MiddlewarePoint, Recorded, RunSummary};
 use crate::session::{Session, Turn};
@@ -40,6 +41,16 @@ impl Stopped {
     }
 }
 
+impl RunEnd {
+    fn cancelled() -> RunEnd {
+        RunEnd { status: HookStatus::Cancelled, error: None, has_text: false }
+    }
+}
+
+fn status_of(reason: RunStopReason) -> HookStatus {
+    if reason == RunStopReason::MaxTurns { HookStatus::MaxTurns } else { HookStatus::Completed }
+}
+
 impl From<CoreError> for Failure {
     fn from(error: CoreError) -> Failure {
         let name = if matches!(error, CoreError::Provider(_)) { "ProviderError" } else { "AgentError" };
@@ -57,18 +68,51 @@ impl From<CoreError> for Stopped {
     }
 }
 
+/// How a run ended, for whoever started it within the core.
+pub(super) struct RunEnd {
+    pub status: HookStatus,
+    /// What failed it.
+    pub error: Option<String>,
+    /// The last message of its model says something.
+    pub has_text: bool,
+}
+
+/// What one run differs in from others.
+pub(super) struct RunSetup {
+    pub key: RunKey,
+    pub place: Turn,
+    pub profile: Rc<Profile>,
+    /// The session that it belongs to: its own, or that of the root agent which started the child.
+    pub owner: Rc<str>,
+    /// It goes on with a conversation, which must be there.
+    pub resumes: bool,
+    pub max_turns: u32,
+    pub budget: Rc<Budget>,
+    pub has_steering: bool,
+    pub inside_approval: Option<CallId>,
+    pub compact: Option<CompactRequest>,
+}
+
 /// One run of a family.
 pub(super) struct Run {
     pub family: Rc<Family>,
     pub handle: Rc<RunHandle>,
     pub key: RunKey,
     pub session: Rc<Session>,
+    pub profile: Rc<Profile>,
+    /// The session that it belongs to: its own, or that of the root agent which started the child.
+    pub owner: Rc<str>,
+    resumes: bool,
     pub max_turns: u32,
-    pub max_total_tokens: Option<f64>,
+    pub budget: Rc<Budget>,
     pub has_steering: bool,
     /// The call to the approval handler that it was started in.
     pub inside_approval: Option<CallId>,
-    pub usage: Cell<Usage>,
+    usage: Cell<Usage>,
+    /// The last message of its model says something.
+    pub has_text: Cell<bool>,
+    /// The model gave its final answer.
+    pub answered: Cell<bool>,
     /// The turn that is going on; 0 before the first.
     pub turn: Cell<u32>,
     /// How many compactions there were.
@@ -82,31 +126,36 @@ pub(super) struct Run {
 }
 
 impl Run {
-    pub fn new(family: Rc<Family>, handle: Rc<RunHandle>, session: Rc<Session>, options: StartOptions) -> Run {
+    pub fn new(family: Rc<Family>, handle: Rc<RunHandle>, session: Rc<Session>, setup: RunSetup) -> Run {
         let stop = handle.cancel.child_token();
         Run {
-            max_turns: options.max_turns.unwrap_or(family.options.max_turns),
             family,
             handle,
-            key: options.run,
-            place: RefCell::new(Some(session.line_up())),
+            key: setup.key,
+            place: RefCell::new(Some(setup.place)),
             session,
-            max_total_tokens: options.max_total_tokens,
-            has_steering: options.steer,
-            inside_approval: options.inside_approval,
+            profile: setup.profile,
+            owner: setup.owner,
+            resumes: setup.resumes,
+            max_turns: setup.max_turns,
+            budget: setup.budget,
+            has_steering: setup.has_steering,
+            inside_approval: setup.inside_approval,
             usage: Cell::default(),
+            has_text: Cell::new(false),
+            answered: Cell::new(false),
             turn: Cell::new(0),
             compactions: Cell::new(0),
-            compact: options.compact,
+            compact: setup.compact,
             stop,
             failure: RefCell::default(),
         }
     }
 
     /// The whole run, as one task.
-    pub async fn drive(self, input: Vec<MessageOutline>) {
+    pub async fn drive(self, input: Vec<MessageOutline>) -> RunEnd {
         let place = self.place.borrow_mut().take();
-        let Some(mut place) = place else { return };
+        let Some(mut place) = place else { return RunEnd::cancelled() };
         let ended = match self.cancellable(place.begin()).await {
             // It never began: no hooks, nothing stored.
             Err(stopped) => Err(stopped),
@@ -117,19 +166,26 @@ impl Run {
                 ended
             }
         };
-        let (reason, error) = match ended {
-            Ok(reason) => (reason, None),
-            Err(Stopped::Cancelled) => (RunStopReason::Aborted, None),
-            Err(Stopped::Failed(failure)) => (RunStopReason::Aborted, Some(failure.error)),
+        let (reason, error, end) = match ended {
+            Ok(reason) => {
+                let status = status_of(reason);
+                (reason, None, RunEnd { status, error: None, has_text: self.has_text.get() })
+            }
+            Err(Stopped::Cancelled) => (RunStopReason::Aborted, None, RunEnd::cancelled()),
+            Err(Stopped::Failed(Failure { error, thrown })) => {
+                let end = RunEnd { status: HookStatus::Failed, error: Some(thrown.message), has_text: false };
+                (RunStopReason::Aborted, Some(error), end)
+            }
         };
         let result = self.summary(reason);
         self.family.host.emit(&Effect::Done { run: self.key, result, error, compaction: None });
         drop(place);
         self.family.forget_run(self.key, &self.session);
+        end
     }
 
     /// A compaction that the host asked for: it has its place in the session like a run, and hooks of its own alone.
-    async fn drive_compaction(self, place: Turn) {
+    async fn drive_compaction(self, place: Turn) -> RunEnd {
         let instructions = self.compact.as_ref().and_then(|request| request.instructions.as_deref());
         let (compaction, error) = match self.compact_now(instructions).await {
             Ok(sizes) => (Some(sizes), None),
@@ -140,11 +196,18 @@ impl Run {
         self.family.host.emit(&Effect::Done { run: self.key, result, error, compaction });
         drop(place);
         self.family.forget_run(self.key, &self.session);
+        // Nobody within the core starts one.
+        RunEnd::cancelled()
     }
 
     async fn body(&self, input: &[MessageOutline]) -> Result<RunStopReason, Stopped> {
         self.dispatch(HookSubject::of(HookName::RunStart), None, true).await?;
         self.load_session().await?;
+        if self.resumes && self.session.conversation.borrow().messages() == 0 {
+            return Err(
+                CoreError::Config("there is no such agent to resume: nothing of it is stored".to_string()).into()
+            );
+        }
         let recorded: Vec<_> = (0..input.len()).map(|index| Recorded::User { from: None, index }).collect();
         self.record(&recorded).await?;
         for (index, message) in input.iter().enumerate() {
@@ -155,6 +218,10 @@ impl Run {
             self.ask_middleware(MiddlewarePoint::BeforeAgent, 0).await?;
         }
         let reason = self.turns().await?;
+        if self.profile.tools.has_final() && !self.answered.get() {
+            let message = "the run ended without a call of final_answer, so its result has no output";
+            self.family.diagnose(self.key, Level::Warning, "no_final_answer", message, None);
+        }
         if middleware.after_agent {
             self.ask_middleware(MiddlewarePoint::AfterAgent, 0).await?;
         }
@@ -166,8 +233,7 @@ impl Run {
         let mut subject = HookSubject::of(HookName::RunEnd);
         match ended {
             Ok(reason) => {
-                let max_turns = *reason == RunStopReason::MaxTurns;
-                subject.status = Some(if max_turns { HookStatus::MaxTurns } else { HookStatus::Completed });
+                subject.status = Some(status_of(*reason));
                 subject.run_result = Some(self.summary(*reason));
             }
             Err(Stopped::Cancelled) => {
@@ -182,6 +248,14 @@ impl Run {
         }
         // End hooks are never abandoned.
         let _ = self.dispatch(subject, None, false).await;
+    }
+
+    /// The model used tokens.
+    pub fn spend(&self, usage: Usage) {
+        let mut sum = self.usage.get();
+        sum.add(usage);
+        self.usage.set(sum);
+        self.budget.spend(usage);
     }
 
     fn summary(&self, stop_reason: RunStopReason) -> RunSummary {

@@ -105,11 +105,20 @@ impl Run {
             Executor::Host(index) => index,
             Executor::Builtin(name) => return self.run_builtin(name, input, *key, *turn).await,
         };
+        if tool.is_final && self.answered.get() {
+            return Ok(self.failed(*key, "Error: the final answer was given before, and cannot be changed"));
+        }
         let timed = tool.timeout.is_some();
         let pending = self.family.host.call(|id| Effect::Tool { id, run: self.key, call: *key, tool: index, timed });
         let result = pending.id();
         Ok(match pending.within(tool.timeout).await {
-            Timed::Answered(answer) => self.judge(answer, result, call, *key),
+            Timed::Answered(answer) => {
+                let ended = self.judge(answer, result, call, *key);
+                if tool.is_final && !ended.is_error {
+                    self.answered.set(true);
+                }
+                ended
+            }
             Timed::TimedOut { .. } => {
                 let limit = tool.timeout.unwrap_or_default().as_millis();
                 self.failed(*key, &format!("timed out after {limit} ms"))

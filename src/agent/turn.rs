@@ -19,8 +19,11 @@ impl Run {
             turn += 1;
             let called = self.turn(turn).await?;
             self.family.host.emit(&Effect::TurnOver { run: self.key });
-            let over_budget = self.max_total_tokens.is_some_and(|limit| self.usage.get().total() > limit);
-            let last = turn >= self.max_turns || over_budget;
+            if self.answered.get() {
+                return Ok(RunStopReason::Stop);
+            }
+            let over_budget = self.budget.exceeded();
+            let last = turn >= self.max_turns || over_budget.is_some();
             if !called {
                 let goes_on = if last { self.steering_waits().await? } else { self.take_follow_ups().await? };
                 if !goes_on {
@@ -28,8 +31,8 @@ impl Run {
                 }
             }
             if last {
-                if over_budget {
-                    self.diagnose_budget();
+                if let Some((used, limit)) = over_budget {
+                    self.diagnose_budget(used, limit);
                 }
                 return Ok(RunStopReason::MaxTurns);
             }
@@ -49,6 +52,7 @@ impl Run {
         let (message, answer) = self.answer_of_model(turn).await?;
         self.record(&[Recorded::Assistant { key: message }]).await?;
         self.append(&answer.message, Some(message), None);
+        self.has_text.set(answer.message.has_text);
         self.tell(Event::Message { message });
         let calls = answer.message.calls;
         if !calls.is_empty() {
@@ -73,10 +77,12 @@ impl Run {
     }
 
     async fn call_model(&self, turn: u32) -> Result<(CallId, ModelAnswer), (CallId, Stopped)> {
-        let model = self.family.options.model_name.as_str();
+        let model = self.profile.model_name.as_str();
+        let reminder = self.reminder().await;
         self.tell(Event::ModelCallStart { turn, model });
         let started = Instant::now();
-        let call = self.family.host.call(|id| Effect::Model { id, run: self.key, turn });
+        let reminder = reminder.as_deref();
+        let call = self.family.host.call(|id| Effect::Model { id, run: self.key, turn, reminder });
         let message = call.id();
         let answer = match self.answered(call).await {
             Ok(json) => read_answer(&json).map_err(Stopped::from),
@@ -85,9 +91,7 @@ impl Run {
         let duration_ms = milliseconds(started);
         let (usage, error) = match &answer {
             Ok(answer) => {
-                let mut sum = self.usage.get();
-                sum.add(answer.usage);
-                self.usage.set(sum);
+                self.spend(answer.usage);
                 (Some(answer.usage), None)
             }
             Err(Stopped::Cancelled) => (None, Some("aborted")),
@@ -122,12 +126,8 @@ impl Run {
         Ok(())
     }
 
-    fn diagnose_budget(&self) {
-        let message = format!(
-            "the run stopped after {} tokens, over its maxTotalTokens of {}",
-            self.usage.get().total(),
-            self.max_total_tokens.unwrap_or_default()
-        );
+    fn diagnose_budget(&self, used: f64, limit: f64) {
+        let message = format!("the run stopped after {used} tokens, over its maxTotalTokens of {limit}");
         self.family.diagnose(self.key, Level::Warning, "token_budget", &message, None);
     }
 }

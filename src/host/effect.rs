@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::event::{DecidedBy, ErrorReference, Event, HookError};
 use crate::types::{
-    CallId, CompactionKind, Decision, HandlerId, HookName, HookStatus, OperationKey, RunKey, RunStopReason, Usage,
+    CallId, CompactionKind, Decision, GroupKey, HandlerId, HookName, HookStatus, OperationKey, RunKey, RunStopReason,
+    Usage,
 };
 
 /// Why a pending call was given up.
@@ -187,12 +188,59 @@ pub struct MadeCall<'a> {
     pub input: &'a serde_json::Value,
 }
 
+/// How a group of children ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CompletionStatus {
+    Completed,
+    Partial,
+    Failed,
+    Cancelled,
+}
+
+/// How one child ended. Its text stays with the host.
+#[derive(Debug, Serialize)]
+pub struct ChildReport<'a> {
+    pub name: &'a str,
+    pub agent: &'a str,
+    pub status: HookStatus,
+    /// Absent where it never began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunKey>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<&'a str>,
+}
+
+/// What a background command came to.
+#[derive(Debug, Serialize)]
+pub struct CommandReport<'a> {
+    pub label: &'a str,
+    pub content: &'a str,
+    pub status: CompletionStatus,
+}
+
+/// What a group of children came to, in the order of the tasks.
+#[derive(Debug, Serialize)]
+pub struct Completion<'a> {
+    pub id: &'a str,
+    pub label: &'a str,
+    pub status: CompletionStatus,
+    pub children: Vec<ChildReport<'a>>,
+}
+
 /// One thing that the core asks of its host, or tells it.
 #[derive(Debug, Serialize)]
 #[serde(tag = "t", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Effect<'a> {
     /// Call the model with the session's conversation. Answered with `{ message, usage, stopReason?, refused? }`.
-    Model { id: CallId, run: RunKey, turn: u32 },
+    Model {
+        id: CallId,
+        run: RunKey,
+        turn: u32,
+        /// Text that this request ends with, and nothing stores.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reminder: Option<&'a str>,
+    },
     /// Validate a call's input by the tool's own validator. Answered with nothing.
     Check { id: CallId, run: RunKey, call: CallId, tool: usize },
     /// Execute a tool on its validated input. Answered with whether the result, which is kept, is an error.
@@ -237,8 +285,8 @@ pub enum Effect<'a> {
     WrapCommand { id: CallId, run: RunKey, command: &'a str },
     /// Write a hook event, made of `make`, as JSON text for commands; with `keep`, handlers will be given it under `key`.
     HookEvent { id: CallId, run: RunKey, key: CallId, make: &'a HookSubject, keep: bool },
-    /// Ask the host's policy about a call. Answered with a verdict.
-    Policy { id: CallId, run: RunKey, call: CallId },
+    /// Ask the host's policy about a call; that of the root agent, if `enforced`. Answered with a verdict.
+    Policy { id: CallId, run: RunKey, call: CallId, enforced: bool },
     /// Ask the host's policy whether a search may show a path. Answered with whether it may.
     Visible { id: CallId, run: RunKey, call: CallId, path: &'a str },
     /// Ask the approval handler about a call. Answered with `allow`, or anything else.
@@ -294,13 +342,32 @@ pub enum Effect<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         compaction: Option<CompactionSizes>,
     },
+    /// The run started a group of children: what follows belongs to the run's context.
+    GroupBegan { run: RunKey, group: GroupKey },
+    /// Make a run for a child of the group. Answered with `{ run, model, stream }`.
+    MakeRun {
+        id: CallId,
+        group: GroupKey,
+        agent: &'a str,
+        definition: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        model: Option<&'a str>,
+        prompt: &'a str,
+    },
+    /// The group is over: tell of it if it is to be `told`, and make the run that takes it up if it `starts`. Answered as
+    /// `MakeRun`, or with nothing.
+    GroupOver { id: CallId, group: GroupKey, completion: Completion<'a>, told: bool, starts: bool },
+    /// The run left a command running.
+    CommandBegan { run: RunKey, command: &'a str },
+    /// That command is over, and this is to be told of it.
+    CommandOver { command: &'a str, completion: Option<CommandReport<'a>> },
     /// An operation that the host waits for is over.
     Operation { operation: OperationKey },
 }
 
 impl Effect<'_> {
     /// The tags of all variants, in order: what `lib/effects.js` must have a case for.
-    pub const TAGS: [&'static str; 35] = [
+    pub const TAGS: [&'static str; 40] = [
         "model",
         "check",
         "tool",
@@ -335,6 +402,11 @@ impl Effect<'_> {
         "event",
         "turn_over",
         "done",
+        "group_began",
+        "make_run",
+        "group_over",
+        "command_began",
+        "command_over",
         "operation",
     ];
 }

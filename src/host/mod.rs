@@ -10,7 +10,7 @@ mod port;
 pub use call::{Answer, Call, HostError, HostErrorKind, Timed, TimedCall};
 pub use driver::{Driver, Spawner};
 pub use effect::{
-    AbortReason, CompactionChange, CompactionSizes, CompactionSubject, Effect, HookSubject, MadeCall, MiddlewarePoint,
-    Placement, Recorded, RunSummary, SteerKind,
+    AbortReason, ChildReport, CommandReport, CompactionChange, CompactionSizes, CompactionSubject, Completion,
+    CompletionStatus, Effect, HookSubject, MadeCall, MiddlewarePoint, Placement, Recorded, RunSummary, SteerKind,
 };
 pub use port::Host;

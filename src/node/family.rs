@@ -100,14 +100,16 @@ pub fn family_new(
     number: i64,
     waker: &External<Waker>,
     policy: Option<&External<PolicyHandle>>,
+    subagent_policy: Option<&External<PolicyHandle>>,
 ) -> std::result::Result<External<FamilyHandle>, Fault> {
     let options = serde_json::from_str(&options).map_err(internal)?;
     let waker: &Waker = waker;
     let waker = waker.clone();
     let driver = Driver::new(Box::new(move || waker.wake(number)));
     let host = driver.host();
-    let family =
-        Family::new(driver.host(), driver.spawner(), options, policy.map(|policy| policy.policy())).map_err(thrown)?;
+    let native = |policy: Option<&External<PolicyHandle>>| policy.map(|policy| policy.policy());
+    let family = Family::new(driver.host(), driver.spawner(), options, native(policy), native(subagent_policy))
+        .map_err(thrown)?;
     Ok(External::new(FamilyHandle {
         core: RefCell::new(Some(Core { driver, family })),
         host,

@@ -1,6 +1,7 @@
 //! The N-API bridge: plain functions over the driver of a family. Every one catches panics; strings and numbers cross,
 //! nothing else does.
 
+mod definitions;
 mod family;
 mod files;
 mod outcomes;

@@ -7,7 +7,7 @@ use napi::bindgen_prelude::{Error, External, Result};
 use napi_derive::napi;
 
 use super::text::Text;
-use crate::permission::{Decision, Policy, Verdict};
+use crate::permission::{Decision, Policy, Verdict, default_policy};
 
 /// A compiled policy.
 pub struct PolicyHandle(Arc<Policy>);
@@ -23,6 +23,12 @@ impl PolicyHandle {
 pub fn policy_compile(json: String) -> Result<External<PolicyHandle>> {
     let policy = Policy::compile(&json).map_err(Error::from_reason)?;
     Ok(External::new(PolicyHandle(Arc::new(policy))))
+}
+
+/// What holds where a host gives no policy.
+#[napi(catch_unwind)]
+pub fn policy_default() -> External<PolicyHandle> {
+    External::new(PolicyHandle(default_policy()))
 }
 
 /// The policy of which the strictest verdict of both wins.

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     fn message(role: Role, blocks: usize, empty: &[usize]) -> MessageOutline {
-        MessageOutline { role, calls: Vec::new(), empty_blocks: empty.to_vec(), blocks }
+        MessageOutline { role, calls: Vec::new(), empty_blocks: empty.to_vec(), blocks, has_text: false }
     }
 
     #[test]

@@ -7,4 +7,4 @@ mod queue;
 pub mod store;
 
 pub use conversation::Conversation;
-pub use queue::{Session, Turn};
+pub use queue::{Presence, Session, Turn};

@@ -1,11 +1,12 @@
 //! The tools of an agent by name, with their native validators and who executes them.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::builtin::BUILTIN_TOOLS;
+use super::builtin::{AGENT_TOOL, builtin_tools};
 use super::schema::JsonSchema;
 use crate::types::nearest::nearest;
 
@@ -17,6 +18,9 @@ pub struct ToolSpecification {
     /// JSON text of a plain JSON Schema, validated here. Absent: the host validates.
     pub schema: Option<String>,
     pub timeout_ms: Option<u32>,
+    /// A valid call of it ends the run.
+    #[serde(default)]
+    pub is_final: bool,
 }
 
 /// Who executes a tool.
@@ -33,12 +37,15 @@ pub struct Tool {
     pub executor: Executor,
     pub schema: Option<JsonSchema>,
     pub timeout: Option<Duration>,
+    /// A valid call of it ends the run. It does nothing else.
+    pub is_final: bool,
 }
 
 /// All tools of an agent.
 #[derive(Default)]
 pub struct ToolSet {
-    by_name: HashMap<String, Tool>,
+    by_name: HashMap<String, Rc<Tool>>,
+    has_final: bool,
 }
 
 impl ToolSet {
@@ -49,13 +56,14 @@ impl ToolSet {
     pub fn new(specifications: Vec<ToolSpecification>, builtin: &[String]) -> Result<ToolSet, String> {
         let mut by_name = HashMap::with_capacity(specifications.len() + builtin.len());
         for name in builtin {
-            let Some(tool) = BUILTIN_TOOLS.iter().find(|tool| tool.name == name) else {
+            let Some(tool) = builtin_tools().find(|tool| tool.name == name) else {
                 return Err(format!("tools: there is no built-in tool '{name}'"));
             };
             let schema = JsonSchema::compile(tool.parameters)
                 .map_err(|problem| format!("tools: the schema of '{name}': {problem}"))?;
             let executor = Executor::Builtin(tool.name);
-            by_name.insert(name.clone(), Tool { executor, schema: Some(schema), timeout: None });
+            let built_in = Tool { executor, schema: Some(schema), timeout: None, is_final: false };
+            by_name.insert(name.clone(), Rc::new(built_in));
         }
         for (index, specification) in specifications.into_iter().enumerate() {
             let schema = match &specification.schema {
@@ -66,13 +74,32 @@ impl ToolSet {
                 ),
             };
             let timeout = specification.timeout_ms.map(|milliseconds| Duration::from_millis(milliseconds.into()));
-            by_name.insert(specification.name, Tool { executor: Executor::Host(index), schema, timeout });
+            let own = Tool { executor: Executor::Host(index), schema, timeout, is_final: specification.is_final };
+            by_name.insert(specification.name, Rc::new(own));
         }
-        Ok(ToolSet { by_name })
+        let has_final = by_name.values().any(|tool| tool.is_final);
+        Ok(ToolSet { by_name, has_final })
     }
 
     pub fn get(&self, name: &str) -> Option<&Tool> {
-        self.by_name.get(name)
+        self.by_name.get(name).map(Rc::as_ref)
+    }
+
+    /// Whether there is a tool that ends the run.
+    pub fn has_final(&self) -> bool {
+        self.has_final
+    }
+
+    /// The tools of a child: those of its parent that its definition names, all if it names none; never those that are the
+    /// root's alone.
+    pub fn for_child(&self, names: Option<&[String]>) -> ToolSet {
+        let has = |name: &str, tool: &Tool| {
+            tool.executor != Executor::Builtin(AGENT_TOOL)
+                && !tool.is_final
+                && names.is_none_or(|names| names.iter().any(|named| named == name))
+        };
+        let by_name = self.by_name.iter().filter(|(name, tool)| has(name, tool));
+        ToolSet { by_name: by_name.map(|(name, tool)| (name.clone(), tool.clone())).collect(), has_final: false }
     }
 
     /// What the model is told of a tool that is not there.

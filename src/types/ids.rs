@@ -17,6 +17,11 @@ pub struct RunKey(pub u64);
 #[serde(transparent)]
 pub struct OperationKey(pub u64);
 
+/// One group of children, from the call that started it to its completion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct GroupKey(pub u64);
+
 /// One registered handler function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]

@@ -39,6 +39,8 @@ pub struct MessageOutline {
     pub empty_blocks: Vec<usize>,
     /// How many blocks there are; a string counts as one.
     pub blocks: usize,
+    /// Any of them is text that is not empty.
+    pub has_text: bool,
 }
 
 impl MessageOutline {
@@ -49,6 +51,7 @@ impl MessageOutline {
             calls: Vec::new(),
             empty_blocks: if empty { vec![0] } else { Vec::new() },
             blocks: 1,
+            has_text: !empty,
         }
     }
 
@@ -106,12 +109,13 @@ pub fn outline(json: &str) -> Result<MessageOutline, String> {
         None => return Err("role is missing".to_string()),
     };
     let content = wire.content.ok_or("content is missing")?.get();
-    let mut message = MessageOutline { role, calls: Vec::new(), empty_blocks: Vec::new(), blocks: 0 };
+    let mut message = MessageOutline { role, calls: Vec::new(), empty_blocks: Vec::new(), blocks: 0, has_text: false };
     if content.starts_with('"') {
         message.blocks = 1;
         if content == EMPTY {
             message.empty_blocks.push(0);
         }
+        message.has_text = content != EMPTY;
         return Ok(message);
     }
     let blocks: Vec<&RawValue> =
@@ -134,6 +138,8 @@ fn read_block(message: &mut MessageOutline, index: usize, json: &str) -> Result<
         Some("text") => {
             if is_string(block.text, ".text")? == EMPTY {
                 message.empty_blocks.push(index);
+            } else {
+                message.has_text = true;
             }
         }
         Some("reasoning") => {

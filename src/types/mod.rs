@@ -5,6 +5,6 @@ pub mod message;
 pub mod nearest;
 mod outcome;
 
-pub use ids::{CallId, HandlerId, OperationKey, RunKey};
+pub use ids::{CallId, GroupKey, HandlerId, OperationKey, RunKey};
 pub use message::{MessageOutline, Role, ToolCall};
 pub use outcome::{CompactionKind, Decision, HookName, HookStatus, RunStopReason, StopReason, Usage};

@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::catalogue_agent::AGENT_TOOLS;
+use crate::tasks::{TASK_TOOLS, TaskToolDescription};
+
 /// One tool as a model sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltinTool {
@@ -12,7 +15,17 @@ pub struct BuiltinTool {
 }
 
 /// All built-in tools.
-pub const BUILTIN_TOOLS: &[BuiltinTool] = &[
+pub fn builtin_tools() -> impl Iterator<Item = BuiltinTool> {
+    let of_tasks = TASK_TOOLS.iter().map(|&TaskToolDescription { name, description, parameters }| BuiltinTool {
+        name,
+        description,
+        parameters,
+    });
+    WORK_TOOLS.iter().chain(AGENT_TOOLS).copied().chain(of_tasks)
+}
+
+/// What works in the folder.
+const WORK_TOOLS: &[BuiltinTool] = &[
     BuiltinTool {
         name: "context",
         description: "Reads tool results that were too long to be shown whole, or that made room for newer ones. Without ref: \
@@ -31,13 +44,13 @@ pub const BUILTIN_TOOLS: &[BuiltinTool] = &[
     BuiltinTool {
         name: "bash",
         description: "Runs a command with the shell, in the working folder, and answers what it wrote on both streams and its \
-                      exit code. Nothing that it starts outlives it: background processes are ended with it.",
+                      exit code. Nothing that it starts outlives it: processes that it leaves behind are ended with it.",
         parameters: r#"{
   "type": "object",
   "properties": {
     "command": { "type": "string", "minLength": 1, "description": "The command line." },
     "timeoutMs": { "type": "integer", "minimum": 1, "maximum": 2147483647, "description": "After so many milliseconds it is killed." },
-    "run_in_background": { "type": "boolean", "description": "Not available yet." }
+    "run_in_background": { "type": "boolean", "description": "Answer at once with an id, and leave it running: BashOutput reads what it writes, KillBackground ends it." }
   },
   "required": ["command"],
   "additionalProperties": false
@@ -142,7 +155,7 @@ pub const BUILTIN_TOOLS: &[BuiltinTool] = &[
 
 /// All of them as JSON text: `[{ "name", "description", "parameters" }]`.
 pub fn specifications() -> String {
-    let tools = BUILTIN_TOOLS.iter().map(|tool| {
+    let tools = builtin_tools().map(|tool| {
         let parameters: Value = serde_json::from_str(tool.parameters).unwrap_or_default();
         json!({ "name": tool.name, "description": tool.description, "parameters": parameters })
     });
@@ -153,14 +166,14 @@ pub fn specifications() -> String {
 mod tests {
     use serde_json::Value;
 
-    use super::{BUILTIN_TOOLS, specifications};
+    use super::{builtin_tools, specifications};
     use crate::tools::schema::JsonSchema;
 
     #[test]
     fn each_schema_compiles_and_is_told_whole() {
         let told: Vec<Value> = serde_json::from_str(&specifications()).unwrap();
-        assert_eq!(told.len(), BUILTIN_TOOLS.len());
-        for (tool, told) in BUILTIN_TOOLS.iter().zip(&told) {
+        assert_eq!(told.len(), builtin_tools().count());
+        for (tool, told) in builtin_tools().zip(&told) {
             JsonSchema::compile(tool.parameters).unwrap();
             assert_eq!(told["name"], tool.name);
             assert_eq!(told["parameters"], serde_json::from_str::<Value>(tool.parameters).unwrap());

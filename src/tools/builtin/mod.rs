@@ -1,7 +1,8 @@
-//! The built-in file tools, from the input of a call to its result. Knows nothing of agents, sessions and permission: who
+//! The built-in tools as a model is told of them; and the file tools among them, from the input of a call to its result. Knows nothing of agents, sessions and permission: who
 //! calls asks `permission_input` what a rule is to see, decides, and has `run` act on just that.
 
 mod catalogue;
+mod catalogue_agent;
 mod cut;
 mod delete_file;
 mod edit_file;
@@ -27,7 +28,8 @@ use tokio_util::sync::CancellationToken;
 
 pub use crate::workspace::{Before, Opener};
 use crate::workspace::{CanonicalPath, Failure, Keeper, Links, Root, Workspace, shown};
-pub use catalogue::{BUILTIN_TOOLS, BuiltinTool, specifications};
+pub use catalogue::{BuiltinTool, builtin_tools, specifications};
+pub use catalogue_agent::AGENT_TOOL;
 
 /// Files of more bytes are neither read nor written by a tool; grep reads them line by line.
 const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;

@@ -1,0 +1,46 @@
+// What a group of children came to, in words: for events, and for the model that started it. Texts of children are foreign:
+// they cannot end their block or pass for another's section.
+
+/** Of a longer text the middle is left out. */
+const MAX_TEXT_LETTERS = 64 * 1024;
+const BLOCK = "background-task-completed";
+const OWN_TAG = new RegExp(`<(/?)(?=${BLOCK})`, "gi");
+const OWN_HEADING = /^## (?=.*\(agentId: )/gm;
+
+/**
+ * @param {{ id: string, label: string, status: string, children: { name: string, agent: string, status: string, error?: string }[] }} told
+ * @param {(agent: string) => string} textOf what a child said last
+ * @returns {object} a BackgroundCompletion, frozen
+ */
+export function completionOf({ id, label, status, children }, textOf) {
+  const content = children.map((child) => section(child, textOf(child.agent))).join("\n\n");
+  return Object.freeze({ id, label, content, status, isError: status !== "completed" });
+}
+
+function section({ name, agent, status, error }, text) {
+  const said = status === "completed" || status === "max_turns" ? text : "";
+  const body = error === undefined ? said : `Error: ${error}`;
+  const heading = `## ${harmless(name)} (agentId: ${agent}; status: ${status})`;
+  return body === "" ? heading : `${heading}\n\n${harmless(cut(body))}`;
+}
+
+/** The input of the run that takes a completion up. */
+export function completionInput({ id, label, status, content }) {
+  return `<${BLOCK} id="${id}" label="${attribute(label)}" status="${status}">\n${content}\n</${BLOCK}>`;
+}
+
+function harmless(text) {
+  return text.replace(OWN_TAG, "&lt;$1").replace(OWN_HEADING, "\\## ");
+}
+
+function attribute(text) {
+  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+function cut(text) {
+  if (text.length <= MAX_TEXT_LETTERS) return text;
+  const half = MAX_TEXT_LETTERS / 2;
+  const head = text.slice(0, half).toWellFormed();
+  const tail = text.slice(-half).toWellFormed();
+  return `${head}\n[… ${text.length - 2 * half} characters left out …]\n${tail}`;
+}

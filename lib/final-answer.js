@@ -1,0 +1,46 @@
+// Structured output: the tool `final_answer`, whose input is the host's schema. What is valid is the schema's business, when
+// the run ends is the core's.
+import { ConfigError } from "./errors.js";
+import { copyFrozen } from "./frozen.js";
+import { prepareSchema } from "./schema.js";
+
+const NAME = "final_answer";
+const DESCRIPTION = "Gives the final answer and ends the work. Call it once, when everything is done.";
+const ACCEPTED = "The answer was accepted.";
+
+/**
+ * @param {object} schema the option outputSchema
+ * @param {readonly { name: string }[]} tools the host's own
+ * @returns {import("./tools.js").PreparedTool & { isFinal: true }}
+ * @throws {ConfigError} whose message begins with the option's name
+ */
+export function finalAnswerTool(schema, tools) {
+  if (tools.some(({ name }) => name === NAME)) {
+    throw new ConfigError(`outputSchema adds a tool named ${NAME}, and tools has one of that name: give it another`);
+  }
+  let prepared;
+  try {
+    prepared = prepareSchema(NAME, schema, undefined);
+  } catch (cause) {
+    throw new ConfigError(`outputSchema: ${cause.message}`, { cause });
+  }
+  const { parameters, schemaText, validate } = prepared;
+  return { name: NAME, description: DESCRIPTION, parameters, schemaText, validate, timeoutMs: undefined, isFinal: true };
+}
+
+/** Keeps a valid answer for the run. @returns {string} what the model is told */
+export function takeAnswer(run, input, output) {
+  // A second one, in the same turn, is refused by the core.
+  run.output ??= { value: output, shown: frozenAnswer(input, output) };
+  return ACCEPTED;
+}
+
+/** What hooks and several readers see: nobody can change it. */
+function frozenAnswer(input, output) {
+  try {
+    return copyFrozen(output);
+  } catch {
+    // The schema made something of it that is no JSON: what the model gave is.
+    return input;
+  }
+}

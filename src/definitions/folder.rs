@@ -1,0 +1,55 @@
+//! What is directly in a folder, in an order that does not depend on the file system. A folder that is missing has
+//! nothing. Knows nothing of what the files are for.
+
+use std::ffi::OsString;
+use std::fs::{self, DirEntry};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::file::is_there;
+
+/// The names of the entries that are wanted, less those that begin with a dot, sorted by their bytes.
+///
+/// # Errors
+/// The folder is there, or should be and something else is in its way, and cannot be read.
+pub(super) fn names(folder: &Path, wanted: fn(&DirEntry) -> bool) -> Result<Vec<OsString>, String> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return dangling_link(folder).map_or_else(
+                || Ok(Vec::new()),
+                |link| Err(format!("expected a folder, but {} is a link whose target does not exist", link.display())),
+            );
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            let file = file_on_the_way(folder).unwrap_or(folder);
+            return Err(format!("expected a folder at {}, which is none", file.display()));
+        }
+        Err(error) => return Err(unreadable(&error)),
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| unreadable(&error))?;
+        if !entry.file_name().as_bytes().starts_with(b".") && wanted(&entry) {
+            names.push(entry.file_name());
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn unreadable(error: &io::Error) -> String {
+    format!("expected a folder that can be read, got: {error}")
+}
+
+/// The part of the path, itself or the nearest ancestor that there is, that is a link to nowhere.
+fn dangling_link(path: &Path) -> Option<PathBuf> {
+    let found = path.ancestors().find(|part| is_there(part))?;
+    fs::metadata(found).is_err().then(|| found.to_path_buf())
+}
+
+/// The part of the path that should be a folder.
+fn file_on_the_way(path: &Path) -> Option<&Path> {
+    path.ancestors().find(|part| fs::metadata(part).is_ok_and(|metadata| !metadata.is_dir()))
+}

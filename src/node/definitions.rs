@@ -1,0 +1,64 @@
+//! Definitions of child agents and skills as JS reads them, once for each agent that is made.
+
+use std::path::PathBuf;
+
+use napi::bindgen_prelude::Error;
+use napi_derive::napi;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::text::Text;
+use crate::agent::agent_prefix;
+use crate::definitions::{DefinitionFailure, load_agents, load_skills};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Folders {
+    /// Absent: there are no agents.
+    agents: Option<Vec<PathBuf>>,
+    skills: Vec<PathBuf>,
+}
+
+/// Reads what is in the folders, given as JSON text of `{ agents?: string[], skills: string[] }`; later ones win. Answers
+/// `{ agents, skills }` as JSON text.
+#[napi(catch_unwind, ts_return_type = "string")]
+pub fn load_definitions(folders: String) -> Result<Text, Error<&'static str>> {
+    let Folders { agents, skills } =
+        serde_json::from_str(&folders).map_err(|error| Error::new("internal", error.to_string()))?;
+    let agents = agents.map(|folders| load_agents(&folders)).transpose().map_err(thrown)?.unwrap_or_default();
+    let skills = load_skills(&skills).map_err(thrown)?;
+    let agents: Vec<_> = agents
+        .iter()
+        .map(|agent| {
+            let mut told = json!({ "name": agent.name, "description": agent.description, "prompt": agent.prompt });
+            if let Some(tools) = &agent.tools {
+                told["tools"] = json!(tools);
+            }
+            if let Some(model) = &agent.model {
+                told["model"] = json!(model);
+            }
+            told
+        })
+        .collect();
+    let skills: Vec<_> = skills
+        .iter()
+        .map(|skill| {
+            json!({
+                "name": skill.name, "description": skill.description, "tags": skill.tags,
+                "folder": skill.folder.to_string_lossy(),
+            })
+        })
+        .collect();
+    Ok(Text(json!({ "agents": agents, "skills": skills }).to_string().into_bytes()))
+}
+
+/// What has more than a message crosses as JSON text.
+fn thrown(failure: DefinitionFailure) -> Error<&'static str> {
+    Error::new("definition", json!({ "message": failure.message, "file": failure.file }).to_string())
+}
+
+/// How the ids of all children of a session begin.
+#[napi(catch_unwind)]
+pub fn agent_id_prefix(session_id: String) -> String {
+    agent_prefix(&session_id)
+}
