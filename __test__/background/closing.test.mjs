@@ -188,7 +188,7 @@ test("a break out of query() takes a background command along before it resolves
   await gone(mark, 0);
 });
 
-test("a run that fails after it started a command leaves the agent as it was: close() takes the command along", async (t) => {
+test("query() whose run fails takes a background command along before it throws", async (t) => {
   const folder = await temporaryFolder(t);
   const mark = marker();
   const broken = new Error("the provider broke");
@@ -197,6 +197,8 @@ test("a run that fails after it started a command leaves the agent as it was: cl
   await assert.rejects(within(collect(query(options)), "query()"), (error) => error === broken);
   await gone(mark, 0);
 });
+
+// -- abort ----------------------------------------------------------------------------------------------------------------
 
 test("a run that is aborted while it starts a command does not start it later", async (t) => {
   const driven = drivenAgent(t);

@@ -104,10 +104,3 @@ test("the end of a command does not wait for a hook, nor a hook for it", async (
   const id = await driven.start("true");
   assert.equal(completed.id, id);
 });
-
-test("a command that is started inside the session can be read by the next run of it only through its id", async (t) => {
-  const driven = drivenAgent(t);
-  const id = await driven.start("echo kept");
-  await driven.agent.send("something else");
-  assert.equal((await driven.readToEnd(id)).text, "kept\n");
-});
