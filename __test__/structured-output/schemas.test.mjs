@@ -195,7 +195,7 @@ for (const outputSchema of [5, "object", null, [], true, () => {}, Symbol("schem
   });
 }
 
-for (const outputSchema of [{ type: "string" }, { type: "array", items: {} }, { type: ["object", "null"] }]) {
+for (const outputSchema of [{ type: "string" }, { type: "array", items: {} }]) {
   test(`outputSchema ${JSON.stringify(outputSchema)}, which is of no object, is a ConfigError that names it`, (t) => {
     assert.throws(
       () => agentFor(t, { outputSchema }),
