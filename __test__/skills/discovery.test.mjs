@@ -88,10 +88,10 @@ for (const [what, make] of [
   ],
   ["a skill two folders down", ({ write }) => write("project", join("outer", "inner"), { description: "too deep" })],
   [
-    "a file skill.md of another case",
+    "a folder of other files",
     ({ places }) => {
-      mkdirSync(join(places.project, "lower"), { recursive: true });
-      writeFileSync(join(places.project, "lower", "notes.md"), "notes");
+      mkdirSync(join(places.project, "other"), { recursive: true });
+      writeFileSync(join(places.project, "other", "notes.md"), "notes");
     },
   ],
 ]) {
