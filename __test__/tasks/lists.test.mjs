@@ -6,7 +6,13 @@ import { join } from "node:path";
 import { within } from "../support/model.mjs";
 import { reminderIn, taskAgent, taskFiles } from "./tasking.mjs";
 
-const listsIn = ({ tasksDir }) => (existsSync(tasksDir) ? readdirSync(tasksDir).sort() : []);
+/** The lists that there are; a lock beside them is none. */
+const listsIn = ({ tasksDir }) =>
+  entriesIn(tasksDir)
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort();
+const entriesIn = (folder) => (existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : []);
 
 // -- of a session ---------------------------------------------------------------------------------------------------------
 
@@ -48,7 +54,7 @@ test("an agent that resumes a session has its tasks, and is reminded of them at 
   assert.equal(await second.create("build", "d", options), "2");
 });
 
-test("a session that has no tasks has no list on the disk", async (t) => {
+test("looking for tasks creates none", async (t) => {
   const tasks = taskAgent(t, { sessions: true });
   await tasks.list();
   await tasks.get("1");
@@ -86,7 +92,7 @@ test("with sessions: false nothing of the list is left after close()", async (t)
   await tasks.create("plan");
   await tasks.create("build", "d", { sessionId: "other" });
   await within(tasks.agent.close(), "close()");
-  assert.deepEqual(listsIn(tasks), []);
+  assert.deepEqual(entriesIn(tasks.tasksDir), []);
 });
 
 test("with sessions: false a list that has a name of its own stays", async (t) => {

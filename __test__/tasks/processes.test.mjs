@@ -12,10 +12,13 @@ const packageAddress = new URL("../../index.js", import.meta.url).href;
 const supportAddress = new URL("../support/model.mjs", import.meta.url).href;
 const long = process.env.LITE_AGENT_LONG === "1";
 
-/** A script, in the folders of `tasks`, whose agent makes the calls that `calls` (JavaScript) gives, again and again. */
+/** What `runChild` puts before a script itself. */
+const imports = `
+  import * as lite from ${JSON.stringify(packageAddress)};
+  import * as support from ${JSON.stringify(supportAddress)};`;
+
+/** A script, in the folders of `tasks`, whose agent makes the calls that `calls` (JavaScript) gives, once or for ever. */
 const script = ({ workdir, home }, calls, { forEver = false } = {}) => `
-  const lite = await import(${JSON.stringify(packageAddress)});
-  const support = await import(${JSON.stringify(supportAddress)});
   const calls = ${calls};
   let turn = 0;
   const model = support.scriptedModel([() => ((turn += 1) % 2 === 1 ? { calls } : { text: "ok" })]);
@@ -70,7 +73,7 @@ test("a process that is killed in the middle of its work leaves whole tasks and 
   for (let round = 0; round < (long ? 50 : 5); round += 1) {
     const tasks = taskAgent(t, { taskListId: "shared" });
     const { NODE_TEST_CONTEXT: _, NODE_OPTIONS: __, ...env } = process.env;
-    const text = script(tasks, creating(10, "s"), { forEver: true });
+    const text = imports + script(tasks, creating(10, "s"), { forEver: true });
     const other = spawn(process.execPath, ["--input-type=module", "--eval", text], { env, stdio: "ignore" });
     t.after(() => other.kill("SIGKILL"));
     const exited = once(other, "exit");
