@@ -1,11 +1,14 @@
 // Questions to the user: the tool `ask_user`, and `context.input` of custom tools. Asked one at a time in a family, in the
 // order in which they came up.
-import { ConfigError } from "./errors.js";
+import { inFrame, questionFrame } from "./context.js";
+import { ConfigError, ReentrancyError } from "./errors.js";
 
 /** One agent's way to its user. */
 export class UserInput {
   #handler;
   #last = Promise.resolve();
+  /** The frame of the question that is being asked. */
+  #asking = null;
 
   /** @param {{ request(question: object, signal?: AbortSignal): Promise<object> }} handler */
   constructor(handler) {
@@ -22,6 +25,10 @@ export class UserInput {
    * @throws what the handler throws; {TypeError} for what is no answer
    */
   ask(run, call, question, signal) {
+    // The question that is being asked waits for this run: to wait for its answer would be for ever.
+    if (run.insideQuestion !== undefined && run.insideQuestion === this.#asking) {
+      return Promise.reject(new ReentrancyError("the user is being asked by what started this run, and cannot be asked by it"));
+    }
     const asked = this.#last.then(() => this.#ask(run, call, question, signal));
     // Whoever comes next waits for the answer, whatever it is; or until nobody wants it any more.
     this.#last = untilAborted(asked, signal);
@@ -31,7 +38,15 @@ export class UserInput {
   async #ask(run, call, question, signal) {
     if (signal.aborted) throw signal.reason;
     run.emit({ type: "input_request", call, question });
-    const answer = readAnswer(await this.#handler.request(question, signal));
+    const frame = questionFrame(run.family, run);
+    this.#asking = frame;
+    let answer;
+    try {
+      answer = readAnswer(await inFrame(frame, () => this.#handler.request(question, signal)));
+    } finally {
+      frame.end();
+      if (this.#asking === frame) this.#asking = null;
+    }
     if (signal.aborted) throw signal.reason;
     run.emit({ type: "input_resolved", id: call.id, answer });
     return answer;

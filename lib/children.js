@@ -39,8 +39,9 @@ export function performMakeRun(family, _run, { id, group, agent, definition, mod
       messages: userMessages(prompt),
       steer: undefined,
       onText: (text) => origin.texts.set(agent, text),
+      parent: origin.run,
     });
-    run.attachTo(origin.run);
+    run.attach();
     adopt(family, id, run);
   });
 }
@@ -101,15 +102,19 @@ export function performCommandOver(family, _run, { command, completion: told }) 
 }
 
 /** An event of a session: its run that is being read has it in its stream, whichever that is. */
-function tell(family, { scope, source, sessionId }, event) {
-  for (const run of family.runs.values()) {
-    if (run.sessionId === sessionId && run.sink !== null && run.hasBegun) {
-      run.deliver(event);
-      return;
-    }
-  }
-  if (family.parts.query !== undefined) family.parts.query.push(event);
+function tell(family, { scope, sessionId }, event) {
   const { listeners } = family;
+  if (listeners.length > 0) Object.freeze(event);
+  if (family.parts.query !== undefined) family.parts.query.push(event);
+  else readRun(family, sessionId)?.push(event);
   if (listeners.length === 0) return;
-  scope.runInAsyncScope(notifyAll, undefined, listeners, Object.freeze({ sessionId, source, event: Object.freeze(event) }));
+  scope.runInAsyncScope(notifyAll, undefined, listeners, Object.freeze({ sessionId, source: "background", event }));
+}
+
+/** The session's run that goes on and is being read, if there is one. */
+function readRun({ runs }, sessionId) {
+  for (const run of runs.values()) {
+    if (run.sessionId === sessionId && run.sink !== null && run.hasBegun) return run;
+  }
+  return undefined;
 }

@@ -1,6 +1,8 @@
 // What a group of children came to, in words: for events, and for the model that started it. Texts of children are foreign:
 // they cannot end their block or pass for another's section.
 
+import { wholeLetters } from "./sessions/archive.js";
+
 /** Of a longer text the middle is left out. */
 const MAX_TEXT_LETTERS = 64 * 1024;
 const BLOCK = "background-task-completed";
@@ -40,7 +42,7 @@ function attribute(text) {
 function cut(text) {
   if (text.length <= MAX_TEXT_LETTERS) return text;
   const half = MAX_TEXT_LETTERS / 2;
-  const head = text.slice(0, half).toWellFormed();
-  const tail = text.slice(-half).toWellFormed();
-  return `${head}\n[… ${text.length - 2 * half} characters left out …]\n${tail}`;
+  const head = text.slice(0, wholeLetters(text, half));
+  const tail = text.slice(wholeLetters(text, text.length - half));
+  return `${head}\n[… ${text.length - head.length - tail.length} characters left out …]\n${tail}`;
 }

@@ -48,6 +48,19 @@ export function approvalFrame(family, run, call) {
   return new Frame(family, "approval", run, call);
 }
 
+/** A frame in which the user is being asked. */
+export function questionFrame(family, run) {
+  return new Frame(family, "question", run, undefined);
+}
+
+/** The question to the family's user that a run which begins here is part of. */
+export function pendingQuestion(family) {
+  for (let frame = liveFrame(); frame !== undefined; frame = frame.parent) {
+    if (frame.kind === "question" && frame.family === family) return frame;
+  }
+  return undefined;
+}
+
 /** The core's call to the family's approval handler that a run which begins here is part of. */
 export function pendingApproval(family) {
   for (let frame = liveFrame(); frame !== undefined; frame = frame.parent) {

@@ -2,7 +2,7 @@
 // run-iterator.js's business.
 import { AsyncResource } from "node:async_hooks";
 
-import { inFrame, liveFrame } from "./context.js";
+import { inFrame, liveFrame, pendingQuestion } from "./context.js";
 import { AbortError, AgentError, errorFromData } from "./errors.js";
 import { copyFrozen } from "./frozen.js";
 import { notifyAll } from "./listeners.js";
@@ -23,7 +23,7 @@ export class Run {
   /**
    * @param family
    * @param start `{ runId, sessionId, role, conversation, input, messages, steer, signal, source }`; of a child also
-   *   `ownerId`, `agentId`, and `onText`, which is told what it said last
+   *   `ownerId`, `agentId`, `parent`, the run that started it, and `onText`, which is told what it said last
    */
   constructor(family, start) {
     this.family = family;
@@ -67,6 +67,9 @@ export class Run {
     this.sink = null;
     this.#signal = start.signal;
     this.#onText = start.onText;
+    this.#parent = start.parent;
+    /** The question to the user that it was started in, if it was. */
+    this.insideQuestion = this.#parent?.insideQuestion ?? pendingQuestion(family);
     this.settled = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -77,7 +80,8 @@ export class Run {
 
   #signal;
   #onText;
-  #parent = null;
+  /** The run that started it, of a child. */
+  #parent;
   #callerFrame = liveFrame();
   #stopListening = null;
   #resolve;
@@ -101,20 +105,19 @@ export class Run {
   }
 
   /** Its events go where the run's go that started it, as long as somebody reads those. */
-  attachTo(parent) {
+  attach() {
     const { query } = this.family.parts;
     if (query !== undefined) {
       query.follow(this);
-    } else if (!parent.over && parent.sink !== null) {
-      this.sink = parent.sink;
-      this.#parent = parent;
-      parent.children.add(this);
+    } else if (!this.#parent.over && this.#parent.sink !== null) {
+      this.sink = this.#parent.sink;
+      this.#parent.children.add(this);
     }
   }
 
-  #detach() {
-    this.#parent?.children.delete(this);
-    this.#parent = null;
+  /** Somebody wanted it to end. */
+  get wasCancelled() {
+    return this.#cancelReason !== null || this.#signal?.aborted === true;
   }
 
   cancel(reason) {
@@ -130,6 +133,7 @@ export class Run {
     } catch {
       // A signal of the host's own making that cannot be read.
     }
+    if (this.#parent?.wasCancelled) return this.#parent.abortReason();
     this.#cancelReason ??= new AbortError("the run was cancelled");
     return this.#cancelReason;
   }
@@ -288,6 +292,11 @@ export class Run {
       // In the run's own context: a listener is no part of the callback in which a delta or an event of a tool came up.
       this.scope.runInAsyncScope(inFrame, undefined, this.#callerFrame, notifyAll, listeners, entry);
     }
+    this.push(event);
+  }
+
+  /** To whoever reads the run's events. */
+  push(event) {
     if (this.sink === null) return;
     this.sink.push(event);
     if (!this.isBehind && this.sink.length >= MAX_WAITING_EVENTS) {
@@ -318,7 +327,7 @@ export class Run {
   /** Nobody reads the events any more. */
   stopStreaming() {
     for (const child of this.children) child.stopStreaming();
-    this.#detach();
+    this.#parent?.children.delete(this);
     this.sink = null;
     this.isBehind = false;
     this.readerWanted?.();
@@ -362,7 +371,7 @@ export class Run {
     for (const child of this.children) child.stopStreaming();
     if (this.agentId !== undefined) {
       // What its parent's reader waits for is the parent's end.
-      this.#detach();
+      this.#parent.children.delete(this);
       this.sink = null;
       this.#onText?.(this.text);
     }

@@ -35,7 +35,7 @@ fn write(sink: &mut JobSink, text: &str) {
 }
 
 fn read(jobs: &Jobs, id: &str) -> String {
-    jobs.read(OWNER, id, None).unwrap()
+    jobs.reading(OWNER, id).and_then(|reading| reading.read(None)).unwrap()
 }
 
 /// Runs what a family's thread would.
@@ -111,7 +111,7 @@ fn a_read_tells_how_it_ended() {
 fn a_filter_consumes_what_does_not_match_and_holds_an_open_line_back() {
     let jobs = jobs();
     let (mut sink, _kill) = begin(&jobs, OWNER, "bg_1");
-    let filtered = || jobs.read(OWNER, "bg_1", Some("error")).unwrap();
+    let filtered = || jobs.reading(OWNER, "bg_1").and_then(|reading| reading.read(Some("error"))).unwrap();
     write(&mut sink, "fine\nerror 1\nfine\nerr");
     assert_eq!(filtered(), "error 1\n[running]");
     assert_eq!(filtered(), "[running]");
@@ -127,7 +127,7 @@ fn a_bad_filter_reads_nothing() {
     let jobs = jobs();
     let (mut sink, _kill) = begin(&jobs, OWNER, "bg_1");
     write(&mut sink, "one\n");
-    let problem = jobs.read(OWNER, "bg_1", Some("a(b")).unwrap_err();
+    let problem = jobs.reading(OWNER, "bg_1").and_then(|reading| reading.read(Some("a(b"))).unwrap_err();
     assert!(problem.contains("unclosed group, at character 2"), "{problem}");
     assert_eq!(read(&jobs, "bg_1"), "one\n[running]");
 }
@@ -140,7 +140,7 @@ fn a_command_is_known_to_its_owner_alone() {
     let _other = begin(&jobs, "session-2", "bg_1234");
     end(&jobs, "bg_ffff", End::Exit(0));
     let unknown = |owner, id| {
-        let problem = jobs.read(owner, id, None).unwrap_err();
+        let problem = jobs.reading(owner, id).and_then(|reading| reading.read(None)).unwrap_err();
         assert_eq!(jobs.kill(owner, id).unwrap_err(), problem);
         problem
     };
@@ -265,15 +265,15 @@ fn what_is_forgotten_is_killed_counts_to_its_end_and_is_not_reported() {
     write(&mut sink, "more\n");
     for id in ["bg_1", "bg_2"] {
         assert_eq!(
-            jobs.read(OWNER, id, None).unwrap_err(),
+            jobs.reading(OWNER, id).and_then(|reading| reading.read(None)).unwrap_err(),
             format!("no background command '{id}'; there is none at all")
         );
     }
     assert_eq!(jobs.going(), 2);
     assert_eq!(end(&jobs, "bg_1", End::Cancelled), None);
     assert_eq!(jobs.going(), 1);
-    assert!(jobs.read(OWNER, "bg_1", None).is_err());
-    assert!(jobs.read("session-2", "bg_3", None).is_ok());
+    assert!(jobs.reading(OWNER, "bg_1").and_then(|reading| reading.read(None)).is_err());
+    assert!(jobs.reading("session-2", "bg_3").and_then(|reading| reading.read(None)).is_ok());
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn of_those_that_ended_64_are_remembered_and_read_ones_go_first() {
     run(66);
     assert!(!is_known(&ids[0]) && !is_known(&ids[1]) && is_known(&ids[2]));
     // The list of a message is short.
-    let problem = jobs.read(OWNER, "nothing like it", None).unwrap_err();
+    let problem = jobs.reading(OWNER, "nothing like it").and_then(|reading| reading.read(None)).unwrap_err();
     assert!(problem.contains("bg_0066 (ended), bg_0065 (ended)") && problem.ends_with(" and more"), "{problem}");
 }
 

@@ -87,7 +87,8 @@ test("close() while KillBackground waits lets both end, with no process left", a
     const mark = marker();
     const id = await driven.start(stubbornTree(mark));
     await sleeping(mark, 3);
-    const killing = driven.kill(id);
+    // Interrupted or not: its result may never have reached the conversation.
+    const killing = driven.kill(id).catch(() => {});
     if (delay > 0) await pause(delay);
     await within(driven.agent.close(), `close() ${delay} ms after KillBackground`);
     await gone(mark, 0);
@@ -99,7 +100,7 @@ test("close() while a command is read lets both end", async (t) => {
   const driven = drivenAgent(t);
   const mark = marker();
   const id = await driven.start(`yes ${mark}`);
-  const reading = driven.read(id);
+  const reading = driven.read(id).catch(() => {});
   await within(driven.agent.close(), "close()");
   await within(Promise.allSettled([reading]), "BashOutput");
   await gone(mark, 0);

@@ -136,7 +136,7 @@ test("maxParallelTools holds in each child", async (t) => {
     plainTool("work", async () => {
       inside += 1;
       most = Math.max(most, inside);
-      await new Promise(setImmediate);
+      await until(() => most === 2, "two at once");
       inside -= 1;
       return "worked";
     }),

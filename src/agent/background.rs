@@ -85,11 +85,16 @@ impl Run {
         Ok(id)
     }
 
-    pub(super) fn read_background(&self, input: &Value) -> ToolOutcome {
-        let filter = input.get("filter").and_then(Value::as_str);
-        match self.family.jobs.read(&self.owner, id_of(input), filter) {
-            Ok(content) => ToolOutcome { content, is_error: false },
-            Err(problem) => failed(&problem),
+    pub(super) async fn read_background(&self, input: &Value) -> ToolOutcome {
+        let filter = input.get("filter").and_then(Value::as_str).map(str::to_string);
+        let reading = match self.family.jobs.reading(&self.owner, id_of(input)) {
+            Ok(reading) => reading,
+            Err(problem) => return failed(&problem),
+        };
+        match self.blocking(move || reading.read(filter.as_deref())).await {
+            Ok(Ok(content)) => ToolOutcome { content, is_error: false },
+            Ok(Err(problem)) => failed(&problem),
+            Err(content) => ToolOutcome { content, is_error: true },
         }
     }
 

@@ -67,7 +67,7 @@ impl Run {
             Work::Host => return Ok(self.run_host_tool(tool, call).await),
             Work::Files => self.run_file_tool(tool, input.clone(), call, turn).await?,
             Work::Bash => self.run_bash(input).await,
-            Work::BackgroundOutput => self.read_background(input),
+            Work::BackgroundOutput => self.read_background(input).await,
             Work::KillBackground => self.kill_background(input).await,
             Work::Agent => self.run_agent_tool(input),
             Work::Skill => self.load_skill(input).await,

@@ -34,7 +34,7 @@ impl Run {
                 if reminder.is_some() {
                     self.family.task_lists.borrow_mut().insert(self.owner.clone());
                 }
-                reminder
+                reminder.map(|tasks| format!("<task-list>\n{tasks}\n</task-list>"))
             }
             Ok(Err(problem)) => {
                 self.tell_of_tasks(&problem.to_string());

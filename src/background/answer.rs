@@ -11,8 +11,8 @@ use crate::process::Utf8Decoder;
 pub(super) const MAX_ANSWER_BYTES: usize = 256 * 1024;
 /// At most so many bytes are looked at for one answer.
 pub(super) const MAX_READ_BYTES: usize = 1024 * 1024;
-/// Filtering holds the family's thread; after so long the rest waits for the next read.
-const MAX_FILTER_TIME: Duration = Duration::from_millis(100);
+/// After so long the rest waits for the next read.
+const MAX_FILTER_TIME: Duration = Duration::from_millis(500);
 
 /// An answer, and how far it goes.
 #[derive(Debug, Clone, PartialEq, Eq)]

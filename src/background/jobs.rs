@@ -87,8 +87,33 @@ struct Going {
 struct Finished {
     job: Job,
     over: Over,
-    /// Its end was told, and all of its output.
-    is_read: bool,
+}
+
+/// One read of a command's output.
+#[derive(Debug)]
+pub struct Reading {
+    kept: Shared,
+    /// How it ended, if it has.
+    end: Option<String>,
+}
+
+impl Reading {
+    /// What came since the last read, at most 256 KiB of it, and a line with the command's status. With a filter, of whole
+    /// lines those that match (one of more than 32 KiB counts as several); the others are read as well. Blocks.
+    ///
+    /// # Errors
+    /// The filter is none; nothing was read then.
+    pub fn read(self, filter: Option<&str>) -> Result<String, String> {
+        let filter = filter.map(Filter::new).transpose()?;
+        // One read after another; but not held while text is made of it is what the runner writes to.
+        let _turn = self.kept.reading();
+        let unread = self.kept.lock().unread(MAX_READ_BYTES);
+        let answer = answer(&unread, self.end.as_deref().unwrap_or("running"), filter.as_ref());
+        let mut kept = self.kept.lock();
+        kept.read_to(answer.read_to);
+        kept.is_told = self.end.is_some() && !answer.is_cut;
+        Ok(answer.text)
+    }
 }
 
 impl Jobs {
@@ -112,7 +137,7 @@ impl Jobs {
                 }
             });
         }
-        if going + others >= max_total {
+        if going.saturating_add(others) >= max_total {
             return Err(match max_total {
                 0 => "backgroundLimits.maxTotal is 0: run the command in the foreground".to_string(),
                 _ => format!(
@@ -148,38 +173,27 @@ impl Jobs {
         let content = format!("{tail}{separator}[{}]", over.how);
         let report = JobEnd { status: over.status, label: job.label.clone(), content };
         if !is_forgotten {
-            register.make_room();
-            register.over.push_back(Finished { job, over: over.clone(), is_read: false });
+            register.make_room(MAX_OVER.max(self.limits.max_commands));
+            register.over.push_back(Finished { job, over: over.clone() });
         }
         drop(register);
         end.send_replace(Some(over));
         (!is_forgotten).then_some(report)
     }
 
-    /// What came since the last read, at most 256 KiB of it, and a line with the command's status. With a filter, of whole
-    /// lines those that match (one of more than 4 KiB counts as several); the others are read as well.
+    /// A read of a command's output, to be done on a thread that may be held.
     ///
     /// # Errors
-    /// The owner has no such command, or the filter is none; nothing was read then.
-    pub fn read(&self, owner: &str, id: &str, filter: Option<&str>) -> Result<String, String> {
-        let mut register = self.register.borrow_mut();
-        let Register { going, over } = &mut *register;
-        let (kept, status, finished) = if let Some(going) = going.iter().find(|going| going.is(owner, id)) {
-            (going.job.kept.clone(), "running".to_string(), None)
-        } else if let Some(finished) = over.iter_mut().rfind(|finished| finished.job.is(owner, id)) {
-            (finished.job.kept.clone(), finished.over.how.clone(), Some(finished))
-        } else {
-            return Err(register.unknown(owner, id));
-        };
-        let filter = filter.map(Filter::new).transpose()?;
-        // Not held while text is made of it: the runner goes on writing.
-        let unread = kept.lock().unread(MAX_READ_BYTES);
-        let answer = answer(&unread, &status, filter.as_ref());
-        kept.lock().read_to(answer.read_to);
-        if let Some(finished) = finished {
-            finished.is_read = !answer.is_cut;
+    /// The owner has no such command.
+    pub fn reading(&self, owner: &str, id: &str) -> Result<Reading, String> {
+        let register = self.register.borrow();
+        if let Some(going) = register.going.iter().find(|going| going.is(owner, id)) {
+            return Ok(Reading { kept: going.job.kept.clone(), end: None });
         }
-        Ok(answer.text)
+        match register.over.iter().rfind(|finished| finished.job.is(owner, id)) {
+            Some(Finished { job, over }) => Ok(Reading { kept: job.kept.clone(), end: Some(over.how.clone()) }),
+            None => Err(register.unknown(owner, id)),
+        }
     }
 
     /// Kills a command with all that it started.
@@ -247,9 +261,9 @@ impl Register {
     }
 
     /// Lets the oldest go when there are as many as are remembered, first of those that were read.
-    fn make_room(&mut self) {
-        while self.over.len() >= MAX_OVER {
-            let read = self.over.iter().position(|finished| finished.is_read);
+    fn make_room(&mut self, most: usize) {
+        while self.over.len() >= most.max(1) {
+            let read = self.over.iter().position(|finished| finished.job.kept.lock().is_told);
             self.over.remove(read.unwrap_or(0));
         }
     }

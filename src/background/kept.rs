@@ -33,16 +33,21 @@ impl Sink for JobSink {
 
 /// The kept output of one command. Cloning shares it.
 #[derive(Debug, Clone)]
-pub(super) struct Shared(Arc<Mutex<Kept>>);
+pub(super) struct Shared(Arc<Mutex<Kept>>, Arc<Mutex<()>>);
 
 impl Shared {
     pub(super) fn new(buffer_bytes: usize) -> Shared {
-        Shared(Arc::new(Mutex::new(Kept::new(buffer_bytes))))
+        Shared(Arc::new(Mutex::new(Kept::new(buffer_bytes))), Arc::default())
     }
 
     /// Whoever holds this keeps the runner waiting.
     pub(super) fn lock(&self) -> MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whoever holds this is the one that reads.
+    pub(super) fn reading(&self) -> MutexGuard<'_, ()> {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -55,6 +60,8 @@ pub(super) struct Kept {
     /// Before this position, all was read, or told as dropped.
     read: u64,
     is_closed: bool,
+    /// All of it was told, and how the command ended.
+    pub(super) is_told: bool,
 }
 
 /// What nobody has read.
@@ -74,7 +81,7 @@ pub(super) struct Unread {
 impl Kept {
     fn new(buffer_bytes: usize) -> Kept {
         let max_unread = buffer_bytes.max(MIN_UNREAD_BYTES);
-        Kept { bytes: VecDeque::new(), max_unread, written: 0, read: 0, is_closed: false }
+        Kept { bytes: VecDeque::new(), max_unread, written: 0, read: 0, is_closed: false, is_told: false }
     }
 
     fn take(&mut self, bytes: &[u8]) {

@@ -16,6 +16,6 @@ mod kill;
 mod answer_test;
 
 pub use end::{JobEnd, JobStatus};
-pub use jobs::{Jobs, Limits, Place};
+pub use jobs::{Jobs, Limits, Place, Reading};
 pub use kept::JobSink;
 pub use kill::{Kill, Killing};

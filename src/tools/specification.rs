@@ -68,10 +68,10 @@ impl ToolSet {
         for (index, specification) in specifications.into_iter().enumerate() {
             let schema = match &specification.schema {
                 None => None,
-                Some(text) => Some(
-                    JsonSchema::compile(text)
-                        .map_err(|problem| format!("tools: the schema of '{}': {problem}", specification.name))?,
-                ),
+                Some(text) => Some(JsonSchema::compile(text).map_err(|problem| match specification.is_final {
+                    true => format!("outputSchema: {problem}"),
+                    false => format!("tools: the schema of '{}': {problem}", specification.name),
+                })?),
             };
             let timeout = specification.timeout_ms.map(|milliseconds| Duration::from_millis(milliseconds.into()));
             let own = Tool { executor: Executor::Host(index), schema, timeout, is_final: specification.is_final };
