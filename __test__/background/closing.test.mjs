@@ -53,7 +53,7 @@ test("close() resolves only when every process of its background commands is gon
   const marks = [marker(), marker(), marker()];
   for (const mark of marks) await driven.start(stubbornTree(mark));
   for (const mark of marks) await sleeping(mark, 3);
-  await within(driven.agent.close(), "close()");
+  await driven.close();
   for (const mark of marks) await gone(mark, 0);
   assert.deepEqual(childrenOf(), []);
 });
@@ -63,7 +63,7 @@ test("close() takes the commands of every session along", async (t) => {
   const [mark, other] = [marker(), marker()];
   await driven.start(`sleep ${mark}`, {}, { sessionId: "one" });
   await driven.start(`sleep ${other}`, {}, { sessionId: "two" });
-  await within(driven.agent.close(), "close()");
+  await driven.close();
   await gone(mark, 0);
   await gone(other, 0);
 });
@@ -74,7 +74,7 @@ test("close() at any moment of a background command's life leaves no process", a
     const mark = marker();
     const asking = driven.ask(`setsid sleep ${mark} & sleep ${mark}`);
     if (delay > 0) await pause(delay);
-    await within(driven.agent.close(), `close() after ${delay} ms`);
+    await driven.close(`after ${delay} ms`);
     assert.deepEqual(childrenOf(), [], `children after ${delay} ms and close()`);
     await gone(mark, 0);
     await Promise.allSettled([asking]);
@@ -89,7 +89,7 @@ test("close() while KillBackground waits lets both end, with no process left", a
     await sleeping(mark, 3);
     const killing = driven.kill(id);
     if (delay > 0) await pause(delay);
-    await within(driven.agent.close(), `close() ${delay} ms after KillBackground`);
+    await driven.close(`${delay} ms after KillBackground`);
     await gone(mark, 0);
     await within(Promise.allSettled([killing]), "KillBackground");
   }
@@ -100,7 +100,7 @@ test("close() while a command is read lets both end", async (t) => {
   const mark = marker();
   const id = await driven.start(`yes ${mark}`);
   const reading = driven.read(id);
-  await within(driven.agent.close(), "close()");
+  await driven.close();
   await within(Promise.allSettled([reading]), "BashOutput");
   await gone(mark, 0);
 });
@@ -111,7 +111,7 @@ test("the end of one agent leaves the background commands of another alone", asy
   await one.start(`sleep ${mark}`);
   const id = await two.start(`sleep ${other}`);
   await sleeping(other);
-  await one.agent.close();
+  await one.close();
   await gone(mark, 0);
   assert.equal((await two.read(id)).ending, RUNNING);
 });
@@ -123,7 +123,7 @@ test("deleteSession() takes the session's background commands along", async (t) 
   const mark = marker();
   await driven.start(stubbornTree(mark), {}, { sessionId: "gone" });
   await sleeping(mark, 3);
-  await within(driven.agent.deleteSession("gone"), "deleteSession()");
+  await driven.deleteSession("gone");
   await gone(mark);
   assert.deepEqual(childrenOf(), []);
 });
@@ -134,7 +134,7 @@ test("deleteSession() leaves the commands of other sessions alone", async (t) =>
   await driven.start(`sleep ${mark}`, {}, { sessionId: "gone" });
   const id = await driven.start(`sleep ${other}`, {}, { sessionId: "stays" });
   await sleeping(other);
-  await driven.agent.deleteSession("gone");
+  await driven.deleteSession("gone");
   await gone(mark);
   assert.ok(processesOf(other).length > 0);
   assert.equal((await driven.read(id, { sessionId: "stays" })).ending, RUNNING);
@@ -144,7 +144,7 @@ test("after deleteSession() the ids of its commands are unknown", async (t) => {
   const driven = drivenAgent(t);
   const id = await driven.start("echo x", {}, { sessionId: "gone" });
   await driven.completionOf(id);
-  await driven.agent.deleteSession("gone");
+  await driven.deleteSession("gone");
   const { content, isError } = await driven.read(id, { sessionId: "gone" });
   assert.equal(isError, true);
   assert.ok(content.includes(id), content);
@@ -153,7 +153,7 @@ test("after deleteSession() the ids of its commands are unknown", async (t) => {
 test("places of a deleted session's commands are free", async (t) => {
   const driven = drivenAgent(t, { backgroundLimits: { maxDetached: 1 } });
   await driven.start(`sleep ${marker()}`, {}, { sessionId: "gone" });
-  await driven.agent.deleteSession("gone");
+  await driven.deleteSession("gone");
   assert.equal((await driven.ask("true", {}, { sessionId: "next" })).isError, false);
 });
 
@@ -206,6 +206,6 @@ test("a run that is aborted while it starts a command does not start it later", 
   driven.agent.hook("tool:start", () => controller.abort());
   const asking = driven.ask("touch ran", {}, { signal: controller.signal });
   await Promise.allSettled([asking]);
-  await driven.agent.close();
+  await driven.close();
   assert.equal(existsSync(join(driven.workdir, "ran")), false);
 });

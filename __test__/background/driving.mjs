@@ -119,6 +119,14 @@ class Driven {
   kill(id, options) {
     return this.call("KillBackground", { id }, options);
   }
+
+  close(when = "") {
+    return within(this.agent.close(), `close() ${when}`, 20_000);
+  }
+
+  deleteSession(sessionId) {
+    return within(this.agent.deleteSession(sessionId), `deleteSession(${sessionId})`, 20_000);
+  }
 }
 
 /** The line of a command that goes on. */
