@@ -47,16 +47,16 @@ export function drivenAgent(t, { child, ...config } = {}) {
 
 const folders = ({ workdir, home }) => ({ ...(workdir && { workdir }), ...(home && { home }) });
 
-class Driven {
-  #made = 0;
+let made = 0;
 
+class Driven {
   constructor(parts) {
     Object.assign(this, parts);
   }
 
   /** One run whose model makes these calls, `[name, input]` each, in one turn: their results in the order of the calls. */
   async calls(list, options) {
-    const calls = list.map(([name, input]) => ({ id: `call-${(this.#made += 1)}`, name, input }));
+    const calls = list.map(([name, input]) => ({ id: `call-${(made += 1)}`, name, input }));
     this.waiting.push(...calls);
     const { messages } = await within(this.agent.send("go", options), `a run of ${list[0]?.[0]}`, 60_000);
     return calls.map(({ id }) => {
@@ -118,6 +118,14 @@ class Driven {
 
   kill(id, options) {
     return this.call("KillBackground", { id }, options);
+  }
+
+  close(when = "") {
+    return within(this.agent.close(), `close() ${when}`, 20_000);
+  }
+
+  deleteSession(sessionId) {
+    return within(this.agent.deleteSession(sessionId), `deleteSession(${sessionId})`, 20_000);
   }
 }
 

@@ -18,7 +18,7 @@ for (const limit of ["maxDetached", "maxTotal"]) {
     const { content, isError } = await driven.ask("touch ran");
     assert.equal(isError, true);
     assert.match(content, new RegExp(`^Error: .*${limit}`));
-    await driven.agent.close();
+    await driven.close();
     assert.equal(existsSync(join(driven.workdir, "ran")), false);
   });
 

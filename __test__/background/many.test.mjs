@@ -26,7 +26,7 @@ test("100 commands at once all end, each with its own output", async (t) => {
     read.map(({ content }) => content),
     ids.map((_, number) => `${number}\n${number}\n[exit code: 0]`),
   );
-  await driven.agent.close();
+  await driven.close();
   assert.deepEqual(childrenOf(), []);
 });
 
@@ -35,7 +35,7 @@ test("100 commands that go on are gone with close()", async (t) => {
   const mark = marker();
   const call = ["bash", { command: `trap '' TERM; sleep ${mark}; sleep ${mark}`, run_in_background: true }];
   await driven.calls(Array(100).fill(call));
-  await driven.agent.close();
+  await driven.close();
   await gone(mark, 0);
   assert.deepEqual(childrenOf(), []);
 });
@@ -54,7 +54,7 @@ test(`${RUNS} commands one after another leave no child and no descriptor`, asyn
     const options = { sessionId: `session-${number}` };
     const [command, input] = kinds[number % kinds.length];
     await driven.completionOf(await driven.start(command, input, options));
-    await driven.agent.deleteSession(options.sessionId);
+    await driven.deleteSession(options.sessionId);
   };
   // What is opened once for good is open after these.
   for (let number = 0; number < kinds.length; number += 1) await one(number);
@@ -95,7 +95,7 @@ test("8 commands that flood at once can be read, and are gone with close()", asy
   const call = ["bash", { command: `yes ${mark}`, run_in_background: true }];
   const ids = (await driven.calls(Array(8).fill(call))).map(({ content }) => idIn(content));
   for (const id of ids) await driven.readUntil(id, (text) => text.includes("bytes dropped"), "its flood");
-  await driven.agent.close();
+  await driven.close();
   await gone(mark, 0);
 });
 

@@ -14,7 +14,7 @@ test("the default asks, and without a handler denies: nothing is started", async
   const { content, isError } = await driven.ask("touch ran");
   assert.equal(isError, true);
   assert.match(content, /^Error: blocked by policy/);
-  await driven.agent.close();
+  await driven.close();
   assert.equal(ran(driven), false);
 });
 
@@ -42,7 +42,7 @@ test("an approval that is refused starts nothing, and takes no place", async (t)
   const driven = drivenAgent(t, { permission: undefined, onApproval, backgroundLimits: { maxDetached: 1 } });
   assert.equal((await driven.ask("touch ran")).isError, true);
   assert.equal((await driven.ask("true")).isError, false);
-  await driven.agent.close();
+  await driven.close();
   assert.equal(ran(driven), false);
 });
 
@@ -53,7 +53,7 @@ for (const command of ["rm kept", "true && rm kept", "true; /bin/rm kept", "echo
     const { content, isError } = await driven.ask(command);
     assert.equal(isError, true);
     assert.match(content, /blocked by policy/);
-    await driven.agent.close();
+    await driven.close();
     assert.ok(existsSync(join(driven.workdir, "kept")));
   });
 }
@@ -91,7 +91,7 @@ test("a stop while an approval is pending starts nothing, not even when it is gi
   controller.abort();
   await within(Promise.allSettled([asking]), "the run");
   answer.resolve("allow");
-  await driven.agent.close();
+  await driven.close();
   assert.equal(ran(driven), false);
 });
 

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { gone, marker, sleeping } from "../commands/processes.mjs";
-import { deferred, within } from "../support/model.mjs";
+import { deferred } from "../support/model.mjs";
 import { drivenAgent, idIn, stubbornTree } from "./driving.mjs";
 
 /** A sandbox that tells what it was asked, and wraps by an echo. */
@@ -27,7 +27,7 @@ test("a background command is wrapped, and asked about once", async (t) => {
   const driven = drivenAgent(t, { sandbox });
   const id = await driven.start("echo in");
   assert.equal((await driven.readToEnd(id)).text, "wrapped\nin\n");
-  await driven.agent.close();
+  await driven.close();
   assert.deepEqual(sandbox.asked, [["echo in", { cwd: driven.workdir }]]);
 });
 
@@ -55,7 +55,7 @@ for (const [name, parts] of Object.entries(FAILING)) {
     const { content, isError } = await driven.ask("touch ran");
     const told = isError ? content : await driven.readToEnd(idIn(content)).then(({ text, ending }) => text + ending);
     assert.match(told, /no boundary here/);
-    await driven.agent.close();
+    await driven.close();
     assert.equal(existsSync(join(driven.workdir, "ran")), false);
   });
 }
@@ -84,7 +84,7 @@ test("close() while wrap is pending starts nothing, not even when it answers lat
   const driven = drivenAgent(t, { sandbox: recording({ wrap }) });
   const asking = driven.ask("touch ran");
   await asked.promise;
-  await within(driven.agent.close(), "close()");
+  await driven.close();
   answer.resolve();
   await Promise.allSettled([asking]);
   assert.equal(existsSync(join(driven.workdir, "ran")), false);
@@ -101,6 +101,6 @@ test("dispose is called only when the last background command's tree is gone", a
   const driven = drivenAgent(t, { sandbox });
   await driven.start(stubbornTree(mark));
   await sleeping(mark, 3);
-  await driven.agent.close();
+  await driven.close();
   assert.deepEqual(alive, ["gone"]);
 });

@@ -55,7 +55,7 @@ test("an agent that resumes a session does not know the ids of the one that was 
   const driven = drivenAgent(t, { sessions: true });
   const { sessionId } = driven.agent;
   const id = await driven.start("true");
-  await driven.agent.close();
+  await driven.close();
   const model = scriptedModel([{ calls: [{ id: "1", name: "BashOutput", input: { id } }] }, { text: "done" }]);
   const next = createLiteAgent({ workdir: driven.workdir, home: driven.home, permission: policy(), model });
   t.after(() => next.close());
@@ -120,7 +120,7 @@ test("close() takes a child's command along", async (t) => {
   const { driven, started } = withChild(t, `sleep ${mark}`);
   await started();
   await sleeping(mark);
-  await driven.agent.close();
+  await driven.close();
   await gone(mark, 0);
   assert.deepEqual(childrenOf(), []);
 });
@@ -128,6 +128,6 @@ test("close() takes a child's command along", async (t) => {
 test("subagentPermission holds for a child's command in the background", async (t) => {
   const { driven, started } = withChild(t, "touch ran", { subagentPermission: policy({ deny: ["bash"] }) });
   await assert.rejects(started(), /one id in/);
-  await driven.agent.close();
+  await driven.close();
   assert.equal(existsSync(join(driven.workdir, "ran")), false);
 });

@@ -85,7 +85,7 @@ for (const [name, input, word] of [
     const { content, isError } = await driven.call("bash", input);
     assert.equal(isError, true);
     assert.match(content, word);
-    await driven.agent.close();
+    await driven.close();
     assert.equal(existsSync(join(driven.workdir, "ran")), false);
   });
 }
@@ -104,6 +104,6 @@ test("a run does not wait for its background commands, and neither does send()",
   await driven.start(`sleep ${mark}`);
   await sleeping(mark);
   assert.equal((await driven.agent.send("again")).text, "done");
-  await driven.agent.close();
+  await driven.close();
   await gone(mark, 0);
 });

@@ -27,7 +27,7 @@ for (const [what, content, words] of [
   ["a file without front matter", "# Release\n\nTag it.\n", [/front matter|---/]],
   ["front matter that is not at the top", `\n\ntext\n${skillText({ description: "late" })}`, [/front matter|---/]],
   ["front matter without an end", "---\ndescription: no end\n\nBody\n", [/front matter|---/]],
-  ["empty front matter", "---\n---\nBody\n", [/description/]],
+  ["empty front matter", "---\n---\nBody\n", []],
   ["no description", skillText({ name: "bad" }), [/description/]],
   ["an empty description", skillText({ description: '""' }), [/description/]],
   ["a blank description", skillText({ description: '"  "' }), [/description/]],
@@ -54,7 +54,7 @@ for (const [what, content, words] of [
 
 for (const place of ["home", "project", "given"]) {
   test(`a bad skill of ${place} is told with its own file`, (t) =>
-    refused(t, skillText({}), [/description/], { place }));
+    refused(t, skillText({ name: "bad" }), [/description/], { place }));
 }
 
 test("a folder whose name is no name needs one in the file", async (t) => {

@@ -2,7 +2,6 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import { within } from "../support/model.mjs";
 import { reminderIn, taskAgent, taskFiles } from "./tasking.mjs";
 
@@ -44,7 +43,7 @@ test("clear() begins a session without tasks, and resume() finds those of the ol
 test("an agent that resumes a session has its tasks, and is reminded of them at once", async (t) => {
   const first = taskAgent(t, { sessions: true });
   await first.create("plan");
-  await first.agent.close();
+  await first.close();
   const { workdir, home } = first;
   const second = taskAgent(t, { sessions: true, workdir, home });
   const options = { sessionId: first.agent.sessionId };
@@ -67,7 +66,7 @@ test("deleteSession() removes the session's list, and no other", async (t) => {
   const tasks = taskAgent(t, { sessions: true });
   await tasks.create("plan", "d", { sessionId: "gone" });
   await tasks.create("build", "d", { sessionId: "stays" });
-  await tasks.agent.deleteSession("gone");
+  await tasks.deleteSession("gone");
   assert.deepEqual(listsIn(tasks), ["stays"]);
 });
 
@@ -75,7 +74,7 @@ test("after deleteSession() a new session of the name begins without tasks", asy
   const tasks = taskAgent(t, { sessions: true });
   const options = { sessionId: "again" };
   await tasks.create("plan", "d", options);
-  await tasks.agent.deleteSession("again");
+  await tasks.deleteSession("again");
   assert.ok(!(await tasks.list(options)).content.includes("plan"));
   assert.equal(await tasks.create("build", "d", options), "1");
 });
@@ -83,7 +82,7 @@ test("after deleteSession() a new session of the name begins without tasks", asy
 test("deleteSession() leaves a list that has a name of its own", async (t) => {
   const tasks = taskAgent(t, { sessions: true, taskListId: "shared" });
   await tasks.create("plan");
-  await tasks.agent.deleteSession(tasks.agent.sessionId);
+  await tasks.deleteSession(tasks.agent.sessionId);
   assert.equal(tasks.of("1", "shared").subject, "plan");
 });
 
@@ -91,21 +90,21 @@ test("with sessions: false nothing of the list is left after close()", async (t)
   const tasks = taskAgent(t, { sessions: false });
   await tasks.create("plan");
   await tasks.create("build", "d", { sessionId: "other" });
-  await within(tasks.agent.close(), "close()");
+  await tasks.close();
   assert.deepEqual(entriesIn(tasks.tasksDir), []);
 });
 
 test("with sessions: false a list that has a name of its own stays", async (t) => {
   const tasks = taskAgent(t, { sessions: false, taskListId: "shared" });
   await tasks.create("plan");
-  await within(tasks.agent.close(), "close()");
+  await tasks.close();
   assert.equal(tasks.of("1", "shared").subject, "plan");
 });
 
 test("with sessions the list stays after close()", async (t) => {
   const tasks = taskAgent(t, { sessions: true });
   await tasks.create("plan");
-  await tasks.agent.close();
+  await tasks.close();
   assert.equal(tasks.of("1").subject, "plan");
 });
 
@@ -115,7 +114,7 @@ test("the end of one agent with sessions: false leaves the lists of another", as
   const { workdir, home } = one;
   const two = taskAgent(t, { sessions: false, workdir, home });
   await two.create("build");
-  await two.agent.close();
+  await two.close();
   assert.deepEqual(listsIn(one), [one.agent.sessionId]);
 });
 

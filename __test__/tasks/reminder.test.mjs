@@ -177,7 +177,7 @@ test("however many and long the tasks are, it stays within bounds", async (t) =>
 test("with tasks: false there is none, though the session has open tasks", async (t) => {
   const first = taskAgent(t, { sessions: true });
   await first.create("plan");
-  await first.agent.close();
+  await first.close();
   const { workdir, home } = first;
   const second = taskAgent(t, { sessions: true, workdir, home, tasks: false });
   await second.agent.send("go", { sessionId: first.agent.sessionId });
