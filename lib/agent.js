@@ -248,7 +248,10 @@ class LiteAgent {
   static {
     isAgent = (value) => typeof value === "object" && value !== null && #family in value;
     runThen = (agent, input, options) =>
-      new RunIterator((iterator) => agent.#beginQuery(input, options, iterator), () => agent.close());
+      new RunIterator(
+        (iterator) => agent.#beginQuery(input, options, iterator),
+        () => agent.close(),
+      );
   }
 
   /** A compaction takes its place in the session like a run. */

@@ -27,7 +27,9 @@ export class UserInput {
   ask(run, call, question, signal) {
     // The question that is being asked waits for this run: to wait for its answer would be for ever.
     if (run.insideQuestion !== undefined && run.insideQuestion === this.#asking) {
-      return Promise.reject(new ReentrancyError("the user is being asked by what started this run, and cannot be asked by it"));
+      return Promise.reject(
+        new ReentrancyError("the user is being asked by what started this run, and cannot be asked by it"),
+      );
     }
     const asked = this.#last.then(() => this.#ask(run, call, question, signal));
     // Whoever comes next waits for the answer, whatever it is; or until nobody wants it any more.
@@ -56,7 +58,12 @@ export class UserInput {
   handlerFor(run, call, lazy) {
     return Object.freeze({
       request: (question, signal) =>
-        this.ask(run, call, readQuestion(question), signal === undefined ? lazy.signal : AbortSignal.any([lazy.signal, signal])),
+        this.ask(
+          run,
+          call,
+          readQuestion(question),
+          signal === undefined ? lazy.signal : AbortSignal.any([lazy.signal, signal]),
+        ),
     });
   }
 }
@@ -77,10 +84,13 @@ function untilAborted(promise, signal) {
 /** @throws {TypeError} */
 function readQuestion(value) {
   if (typeof value !== "object" || value === null || typeof value.question !== "string" || value.question === "") {
-    throw new TypeError("input.request: the question must be { question: string, options?: string[], multiSelect?: boolean }");
+    throw new TypeError(
+      "input.request: the question must be { question: string, options?: string[], multiSelect?: boolean }",
+    );
   }
   const { question, options, multiSelect } = value;
-  if (options !== undefined && !isTexts(options)) throw new TypeError("input.request: options must be an array of strings");
+  if (options !== undefined && !isTexts(options))
+    throw new TypeError("input.request: options must be an array of strings");
   return Object.freeze({
     question,
     ...(options === undefined ? {} : { options: Object.freeze([...options]) }),
@@ -96,7 +106,9 @@ function readAnswer(value) {
     (selected === undefined || isTexts(selected)) &&
     (text !== undefined || selected !== undefined);
   if (!isAnswer) {
-    throw new TypeError("onAskUser.request() must resolve to { text?: string, selected?: string[] } with at least one of them");
+    throw new TypeError(
+      "onAskUser.request() must resolve to { text?: string, selected?: string[] } with at least one of them",
+    );
   }
   const answer = {};
   if (text !== undefined) answer.text = text;

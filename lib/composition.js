@@ -81,12 +81,17 @@ function builtinTools(checked, own, { stores, definitions: { agents, skills } })
     if (BACKGROUND_TOOLS.includes(name)) return checked.background;
     return !TASK_TOOLS.includes(name) || checked.tasks;
   };
-  return BUILTIN_TOOLS.filter(({ name }) => !taken.has(name) && isSelected(name, checked) && isThere(name)).map((tool) => {
-    if (tool.name === "Agent") {
-      return Object.freeze({ ...tool, description: `${tool.description} Kinds of agents:\n${kindsOfAgents(agents)}` });
-    }
-    return tool.name === "bash" && !checked.background ? FOREGROUND_BASH : tool;
-  });
+  return BUILTIN_TOOLS.filter(({ name }) => !taken.has(name) && isSelected(name, checked) && isThere(name)).map(
+    (tool) => {
+      if (tool.name === "Agent") {
+        return Object.freeze({
+          ...tool,
+          description: `${tool.description} Kinds of agents:\n${kindsOfAgents(agents)}`,
+        });
+      }
+      return tool.name === "bash" && !checked.background ? FOREGROUND_BASH : tool;
+    },
+  );
 }
 
 /** Without what would be refused. */

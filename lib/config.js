@@ -278,7 +278,8 @@ function chosenModel({ model: provider, models: tiers, modelName, defaultModel }
     if (defaultModel !== undefined) throw new ConfigError("defaultModel needs models: it names one of their tiers");
     return { model: provider, modelName: modelName ?? provider.id };
   }
-  if (modelName !== undefined) throw new ConfigError("modelName cannot be given together with models: each has its own");
+  if (modelName !== undefined)
+    throw new ConfigError("modelName cannot be given together with models: each has its own");
   const root = tiers[defaultModel ?? DEFAULT_TIER];
   return { model: root.provider, modelName: root.modelName, models: tiers };
 }
@@ -296,4 +297,3 @@ function currentDirectory() {
     throw new ConfigError(`cwd must be given: the process has no current directory: ${cause.message}`, { cause });
   }
 }
-

@@ -20,7 +20,10 @@ export function loadDefinitions({ home, workdir, agents, agentsDir, skillsDir })
   let json;
   try {
     json = native.loadDefinitions(
-      JSON.stringify({ agents: agents ? folders("agents", agentsDir) : undefined, skills: folders("skills", skillsDir) }),
+      JSON.stringify({
+        agents: agents ? folders("agents", agentsDir) : undefined,
+        skills: folders("skills", skillsDir),
+      }),
     );
   } catch (error) {
     if (error.code !== "definition") throw error;

@@ -25,7 +25,15 @@ export function finalAnswerTool(schema, tools) {
     throw new ConfigError(`outputSchema: ${cause.message}`, { cause });
   }
   const { parameters, schemaText, validate } = prepared;
-  return { name: NAME, description: DESCRIPTION, parameters, schemaText, validate, timeoutMs: undefined, isFinal: true };
+  return {
+    name: NAME,
+    description: DESCRIPTION,
+    parameters,
+    schemaText,
+    validate,
+    timeoutMs: undefined,
+    isFinal: true,
+  };
 }
 
 /** Keeps a valid answer for the run. @returns {string} what the model is told */

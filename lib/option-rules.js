@@ -175,7 +175,8 @@ export function backgroundLimits(name, value) {
 
 /** What is told as a JSON Schema is checked where it is made use of. */
 export function schema(name, value) {
-  if ((typeof value === "object" && value !== null && !Array.isArray(value)) || typeof value === "function") return value;
+  if ((typeof value === "object" && value !== null && !Array.isArray(value)) || typeof value === "function")
+    return value;
   return refuse(name, "a Standard Schema or a JSON Schema object", value);
 }
 

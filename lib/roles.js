@@ -50,7 +50,10 @@ export function childRole(root, checked, definition, model, skills) {
   const tier = model === undefined ? undefined : checked.models?.[model];
   const provider = tier?.provider ?? root.provider;
   const modelName = tier?.modelName ?? model ?? root.request.model;
-  return new Role(provider, template({ ...checked, toolChoice: choiceOfChild(checked.toolChoice, tools) }, modelName, system, tools));
+  return new Role(
+    provider,
+    template({ ...checked, toolChoice: choiceOfChild(checked.toolChoice, tools) }, modelName, system, tools),
+  );
 }
 
 /** A choice that names a tool which the child does not have would be refused by its provider. */

@@ -27,6 +27,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("hooks", 2),
     ("background", 2),
     ("definitions", 2),
+    ("tasks", 2),
     ("context", 3),
     ("tools", 3),
     ("agent", 4),

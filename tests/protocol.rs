@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 use lite_agent::event::{ErrorReference, Event};
 use lite_agent::host::{
-    AbortReason, CompactionChange, Effect, HookSubject, MadeCall, MiddlewarePoint, Placement, RunSummary, SteerKind,
+    AbortReason, CompactionChange, Completion, CompletionStatus, Effect, HookSubject, MadeCall, MiddlewarePoint,
+    Placement, RunSummary, SteerKind,
 };
-use lite_agent::types::{CallId, HandlerId, HookName, OperationKey, RunKey, RunStopReason, Usage};
+use lite_agent::types::{CallId, GroupKey, HandlerId, HookName, OperationKey, RunKey, RunStopReason, Usage};
 
 fn summary() -> RunSummary {
     RunSummary { usage: Usage::default(), stop_reason: RunStopReason::Stop }
@@ -15,9 +16,9 @@ fn summary() -> RunSummary {
 
 /// One of each variant, in the order of the enum. The match makes a new variant fail to compile until it is here.
 fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
-    let (id, run, call) = (CallId(1), RunKey(1), CallId(2));
+    let (id, run, call, group) = (CallId(1), RunKey(1), CallId(2), GroupKey(1));
     let all = vec![
-        Effect::Model { id, run, turn: 1 },
+        Effect::Model { id, run, turn: 1, reminder: None },
         Effect::Check { id, run, call, tool: 0 },
         Effect::Tool { id, run, call, tool: 0, timed: false },
         Effect::WrapTool { id, run, call },
@@ -40,7 +41,7 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
         },
         Effect::WrapCommand { id, run, command: "true" },
         Effect::HookEvent { id, run, key: call, make: subject, keep: true },
-        Effect::Policy { id, run, call },
+        Effect::Policy { id, run, call, enforced: false },
         Effect::Visible { id, run, call, path: "a" },
         Effect::Approval { id, run, call },
         Effect::Middleware { id, run, point: MiddlewarePoint::BeforeModel, turn: 1 },
@@ -55,6 +56,17 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
         Effect::Event { run, event: Event::TurnStart { turn: 1 } },
         Effect::TurnOver { run },
         Effect::Done { run, result: summary(), error: Some(ErrorReference::Host { key: id }), compaction: None },
+        Effect::GroupBegan { run, group },
+        Effect::MakeRun { id, group, agent: "agent-1", definition: 0, model: None, prompt: "do" },
+        Effect::GroupOver {
+            id,
+            group,
+            completion: Completion { id: "group_1", label: "a", status: CompletionStatus::Partial, children: vec![] },
+            told: true,
+            starts: true,
+        },
+        Effect::CommandBegan { run, command: "bg_1" },
+        Effect::CommandOver { command: "bg_1", completion: None },
         Effect::Operation { operation: OperationKey(1) },
     ];
     for effect in &all {
@@ -93,6 +105,11 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
             | Effect::Event { .. }
             | Effect::TurnOver { .. }
             | Effect::Done { .. }
+            | Effect::GroupBegan { .. }
+            | Effect::MakeRun { .. }
+            | Effect::GroupOver { .. }
+            | Effect::CommandBegan { .. }
+            | Effect::CommandOver { .. }
             | Effect::Operation { .. } => {}
         }
     }

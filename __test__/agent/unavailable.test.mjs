@@ -17,26 +17,14 @@ const unavailable = (part) => (error) => {
 };
 
 const provider = scriptedModel([{ text: "ok" }]);
-const profile = { provider, modelName: "m" };
 const OPTIONS = {
-  models: { simple: profile, medium: profile, complex: profile },
   codec: { encode: (request) => request, decode: () => ({ text: "", calls: [] }) },
-  outputSchema: { type: "object" },
-  subagentPermission: { check: () => "allow" },
-  onAskUser: { request: async () => ({}) },
-  tasks: true,
-  taskListId: "list",
-  skillsDir: "skills",
-  agents: true,
-  agentsDir: "agents",
-  background: true,
-  backgroundLimits: { maxTotal: 1 },
   mcpServers: { one: { command: "true" } },
 };
 for (const [name, value] of Object.entries(OPTIONS)) {
   test(`the option ${name} is not available yet, and says so by name`, async (t) => {
     const { workdir, home } = await temporaryFolder(t);
-    const config = { workdir, home, [name]: value, ...(name !== "models" && { model: provider }) };
+    const config = { workdir, home, [name]: value, model: provider };
     assert.throws(() => createLiteAgent(config), unavailable(name));
   });
 }

@@ -12,7 +12,7 @@ use super::file::is_there;
 /// The names of the entries that are wanted, less those that begin with a dot, sorted by their bytes.
 ///
 /// # Errors
-/// The folder is there, or should be and something else is in its way, and cannot be read.
+/// The folder is there and cannot be read, or something else is in its place.
 pub(super) fn names(folder: &Path, wanted: fn(&DirEntry) -> bool) -> Result<Vec<OsString>, String> {
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -23,8 +23,11 @@ pub(super) fn names(folder: &Path, wanted: fn(&DirEntry) -> bool) -> Result<Vec<
             );
         }
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-            let file = file_on_the_way(folder).unwrap_or(folder);
-            return Err(format!("expected a folder at {}, which is none", file.display()));
+            // Below a file there is nothing; whoever needs what is above says what is wrong with it.
+            return match file_on_the_way(folder) {
+                Some(file) if file != folder => Ok(Vec::new()),
+                _ => Err(format!("expected a folder at {}, which is none", folder.display())),
+            };
         }
         Err(error) => return Err(unreadable(&error)),
     };

@@ -85,14 +85,17 @@ impl<'a> LockedFolder<'a> {
     /// # Errors
     /// As `open`, and `Io` when it cannot be made.
     pub fn make(path: &'a Path, wait: Duration) -> Result<LockedFolder<'a>, TaskFailure> {
-        // More than once is for folders that are removed as soon as they are made.
-        for _ in 0..MAX_NAME_TRIES {
+        let started = Instant::now();
+        loop {
             if let Some(folder) = LockedFolder::open(path, wait)? {
                 return Ok(folder);
             }
             make_folder(path)?;
+            // It was there, and somebody removed the list again.
+            if started.elapsed() >= wait.saturating_mul(2) {
+                return Err(TaskFailure::Busy { path: path.to_path_buf(), waited_ms: wait.as_millis() });
+            }
         }
-        Err(TaskFailure::io("open", path, Errno::NOENT))
     }
 
     fn try_open(path: &'a Path) -> Result<Tried<'a>, TaskFailure> {
@@ -294,11 +297,11 @@ fn is_temporary(name: &str) -> bool {
 fn make_folder(path: &Path) -> Result<(), TaskFailure> {
     let missing: Vec<&Path> =
         path.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists()).collect();
-    DirBuilder::new()
-        .recursive(true)
-        .mode(FOLDER_MODE)
-        .create(path)
-        .map_err(|error| TaskFailure::io("make the folder", path, error))?;
+    match DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(path) {
+        // Somebody made it meanwhile, and removed it. If it is something else, opening it tells.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => made.map_err(|error| TaskFailure::io("make the folder", path, error))?,
+    }
     for parent in missing.iter().filter_map(|made| made.parent()) {
         let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
         File::open(parent)

@@ -216,6 +216,58 @@ fn an_id_that_a_crash_lost_is_passed_over() {
 }
 
 #[test]
+fn who_reads_without_the_lock_sees_whole_files_and_no_change_that_is_not_true_yet() {
+    let stage = stage();
+    let count = 30;
+    stage.create(count);
+    let (list, folder) = (&stage.list, stage.folder());
+    let others = |text: &[u8], side: &str| -> Vec<Value> {
+        let task: Value = serde_json::from_slice(text).expect("a whole file");
+        task[side].as_array().unwrap().clone()
+    };
+    std::thread::scope(|scope| {
+        let changes = scope.spawn(|| {
+            for number in 2..=count {
+                let id = number.to_string();
+                let input = json!({ "taskId": "1", "addBlocks": [id], "description": "x".repeat(number * 500) });
+                assert!(!run_task_tool(TaskTool::Update, &input, list).is_error);
+            }
+        });
+        let mut at = 2;
+        while at <= count {
+            let was_over = changes.is_finished();
+            let waits = others(&fs::read(folder.join(format!("{at}.json"))).unwrap(), "blockedBy");
+            let blocks = others(&fs::read(folder.join("1.json")).unwrap(), "blocks");
+            if waits == [json!("1")] {
+                assert!(blocks.contains(&json!(at.to_string())), "{at} waits, and 1 does not know");
+                at += 1;
+            } else {
+                assert!(!was_over, "{at} does not wait");
+            }
+        }
+    });
+}
+
+#[test]
+fn lists_that_are_made_and_removed_at_once_fail_nobody() {
+    let top = tempfile::tempdir().unwrap();
+    let list = TaskList::new(top.path().join("tasks/list"));
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..25 {
+                    let answer = run_task_tool(TaskTool::Create, &json!({ "subject": "x", "description": "" }), &list);
+                    assert!(!answer.is_error, "{}", answer.content);
+                    list.reminder().unwrap();
+                    list.remove().unwrap();
+                }
+            });
+        }
+    });
+    assert!(!list.folder.exists());
+}
+
+#[test]
 fn torn_and_foreign_files_are_named_and_stop_nothing_else() {
     let stage = stage();
     stage.create(5);

@@ -38,7 +38,8 @@ impl ScriptedHost {
         let notify = woken.clone();
         let driver = Driver::new(Box::new(move || notify.notify_one()));
         let mut full = json!({
-            "modelName": "scripted", "maxTurns": 50, "maxParallelTools": 10, "tools": [], "hostRedacts": false,
+            "modelName": "scripted", "maxTurns": 50, "maxParallelTools": 10, "maxParallelSubagents": 5, "background": false, "nameSeed": "seed",
+            "backgroundLimits": { "maxTotal": 100, "maxDetached": 20, "bufferBytes": 1024 }, "tools": [], "hostRedacts": false,
             "workdir": ".", "builtinTools": [], "denySymlinks": false, "stores": false, "compaction": { "automatic": false, "host": false }, "commands": { "addonFolder": "/none", "environment": [], "timeoutMs": 1000, "maxOutputBytes": 1000, "sandboxed": false }, "recovers": true, "audits": false, "hostPolicy": false, "dryRun": false,
             "hasApproval": false,
             "middleware": { "beforeAgent": false, "beforeModel": false, "afterAgent": false, "wrapToolCall": false },
@@ -47,7 +48,7 @@ impl ScriptedHost {
             full[name] = value.clone();
         }
         let options: FamilyOptions = serde_json::from_value(full).unwrap();
-        let family = Family::new(driver.host(), driver.spawner(), options, None).unwrap();
+        let family = Family::new(driver.host(), driver.spawner(), options, None, None).unwrap();
         ScriptedHost { host: driver.host(), family, driver, rule: Box::new(rule), woken, log: Vec::new() }
     }
 
