@@ -1,17 +1,23 @@
 // Groups of children and background commands as JS holds them: the context in which they were started, the runs that the
 // core asks for, and what they said. When which of them runs, and what became of it, is the core's.
+import { randomUUID } from "node:crypto";
+
 import { completionInput, completionOf } from "./completion.js";
 import { notifyAll } from "./listeners.js";
 import { Run } from "./run.js";
-import { randomUUID } from "node:crypto";
 
 /** Where a group or a command came from. */
 class Origin {
+  constructor({ scope, ownerId }) {
+    this.scope = scope;
+    this.sessionId = ownerId;
+  }
+}
+
+class GroupOrigin extends Origin {
   constructor(run) {
-    this.scope = run.scope;
-    this.source = run.source;
-    this.sessionId = run.ownerId;
-    /** The run that started it; its stream hears of it as long as it lasts. */
+    super(run);
+    /** Its stream hears of the children as long as it lasts. */
     this.run = run;
     /** What the children said last, by agentId. */
     this.texts = new Map();
@@ -19,7 +25,7 @@ class Origin {
 }
 
 export function performGroupBegan(family, run, { group }) {
-  family.groups.set(group, new Origin(run));
+  family.groups.set(group, new GroupOrigin(run));
 }
 
 /** Makes the run of a child. */
@@ -33,7 +39,7 @@ export function performMakeRun(family, _run, { id, group, agent, definition, mod
       ownerId: origin.sessionId,
       agentId: agent,
       role,
-      source: origin.source,
+      source: origin.run.source,
       conversation: family.parts.conversationOf(agent, role),
       input: prompt,
       messages: userMessages(prompt),

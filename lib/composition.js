@@ -18,6 +18,7 @@ const DEFAULT_MAX_OUTPUT_BYTES = 50_000_000;
 const DEFAULT_LIMITS = { maxTotal: 100, maxDetached: 20, bufferBytes: 1024 * 1024 };
 /** Random bytes that make names unguessable. */
 const SEED_BYTES = 16;
+const MS_PER_DAY = 86_400_000;
 
 /** The tools that the core executes itself, as a model is shown them. */
 const BUILTIN_TOOLS = JSON.parse(native.builtinTools()).map((specification) => copyFrozen(specification));
@@ -165,5 +166,11 @@ function familyOptions(checked, { tools, builtin, middleware, policies, stores, 
 }
 
 function taskOptions(checked, stores) {
-  return { folder: resolveProjectPaths(checked).tasksDir, list: checked.taskListId, temporary: !stores };
+  const maxAgeDays = checked.cleanup?.maxAgeDays;
+  return {
+    folder: resolveProjectPaths(checked).tasksDir,
+    list: checked.taskListId,
+    temporary: !stores,
+    unusedBeforeMs: maxAgeDays === undefined ? undefined : Math.max(0, Math.floor(Date.now() - maxAgeDays * MS_PER_DAY)),
+  };
 }

@@ -79,6 +79,8 @@ pub struct Family {
     pub(super) wraps: RefCell<HashMap<CallId, tokio::sync::mpsc::UnboundedSender<u32>>>,
     pub(super) run_over: Notify,
     pub(super) closing: Cell<bool>,
+    /// Unused task lists were looked for.
+    pub(super) swept: Cell<bool>,
     /// How many runs have ended.
     uses: Cell<u64>,
     /// Somebody subscribed.
@@ -146,6 +148,7 @@ impl Family {
             wraps: RefCell::default(),
             run_over: Notify::new(),
             closing: Cell::new(false),
+            swept: Cell::new(false),
             uses: Cell::new(0),
             subscribed: Cell::new(false),
         }))
@@ -166,6 +169,7 @@ impl Family {
             cancel.cancel();
         }
         let handle = self.register_run(options.run, session.id(), cancel, options.stream);
+        self.sweep_task_lists();
         let setup = RunSetup {
             key: options.run,
             place: session.line_up(),

@@ -91,6 +91,8 @@ pub struct TaskOptions {
     pub list: Option<String>,
     /// Lists of sessions go when the family closes, as the sessions do.
     pub temporary: bool,
+    /// Lists in which nothing was written since then are removed, in milliseconds since the epoch; absent: none.
+    pub unused_before_ms: Option<u64>,
 }
 
 /// What a family is made of.

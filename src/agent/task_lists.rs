@@ -1,13 +1,16 @@
 //! Task lists of a family: which list a run works on, and what its model is reminded of before each call. A session that has
 //! no list costs nothing.
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use serde_json::Value;
 
 use super::family::Family;
+use super::input::TaskOptions;
 use super::run::Run;
 use crate::event::Level;
 use crate::session::Session;
-use crate::tasks::{TaskAnswer, TaskList, TaskTool, run_task_tool};
+use crate::tasks::{TaskAnswer, TaskList, TaskTool, remove_unused_lists, run_task_tool};
 use crate::tools::builtin::ToolOutcome;
 
 impl Run {
@@ -34,6 +37,8 @@ impl Run {
                 if reminder.is_some() {
                     self.family.task_lists.borrow_mut().insert(self.owner.clone());
                 }
+                // What it had from before was seen; what comes is of this process.
+                self.session.was_stored.set(false);
                 reminder.map(|tasks| format!("<task-list>\n{tasks}\n</task-list>"))
             }
             Ok(Err(problem)) => {
@@ -60,6 +65,16 @@ impl Family {
     fn may_have_tasks(&self, owner: &str, session: &Session) -> bool {
         let Some(options) = &self.options.tasks else { return false };
         options.list.is_some() || self.task_lists.borrow().contains(owner) || session.was_stored.get()
+    }
+
+    /// Removes lists that nobody has used for long, once; nobody waits for it.
+    pub(super) fn sweep_task_lists(&self) {
+        let Some(TaskOptions { folder, unused_before_ms: Some(before), .. }) = &self.options.tasks else { return };
+        if self.swept.replace(true) {
+            return;
+        }
+        let (folder, before) = (folder.clone(), UNIX_EPOCH + Duration::from_millis(*before));
+        drop(self.work.spawn_blocking(move || remove_unused_lists(&folder, before)));
     }
 
     /// The list of a session that is deleted. One that sessions share stays.

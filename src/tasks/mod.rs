@@ -9,6 +9,7 @@ mod files;
 mod folder;
 mod graph;
 mod lines;
+mod sweep;
 mod task;
 mod timestamp;
 mod tool;
@@ -19,6 +20,7 @@ use std::time::Duration;
 
 pub use catalogue::{TASK_TOOLS, TaskToolDescription};
 pub use failure::TaskFailure;
+pub use sweep::remove_unused_lists;
 pub use tool::{TaskAnswer, TaskTool, run_task_tool};
 
 use folder::LockedFolder;
