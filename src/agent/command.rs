@@ -14,6 +14,8 @@ use crate::process::{Command, Ended, Runner, Sink, Streams, locate_supervisor};
 /// Where a command's shell is looked for when `PATH` does not have it.
 const USUAL_FOLDERS: &str = "/bin:/usr/bin:/usr/local/bin";
 
+/// Processes of one command at once. No build needs so many, and a storm of forks is ended while it still can be.
+const MAX_PROCESSES: u64 = 1_024;
 /// How long the sandbox may take for a command that has no deadline.
 const SANDBOX_PATIENCE: Duration = Duration::from_secs(120);
 
@@ -76,6 +78,7 @@ impl Run {
         command.timeout = line.timeout.map(|timeout| timeout.saturating_sub(began.elapsed()));
         command.streams = Streams::Joined;
         command.limits.memory_bytes = settings.memory_bytes;
+        command.limits.max_processes = Some(MAX_PROCESSES);
         Ok((runner, command))
     }
 

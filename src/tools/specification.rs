@@ -1,12 +1,13 @@
 //! The tools of an agent by name, with their native validators and who executes them.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::builtin::{AGENT_TOOL, builtin_tools};
+use super::builtin::{AGENT_TOOL, BuiltinTool, builtin_tools};
 use super::schema::JsonSchema;
 use crate::types::nearest::nearest;
 
@@ -41,6 +42,22 @@ pub struct Tool {
     pub is_final: bool,
 }
 
+thread_local! {
+    static COMPILED: RefCell<HashMap<&'static str, JsonSchema>> = RefCell::default();
+}
+
+/// The schema of a built-in tool, which is the same for all agents of a thread: compiled when the first has it.
+fn compiled(tool: &BuiltinTool) -> Result<JsonSchema, String> {
+    COMPILED.with_borrow_mut(|known| {
+        if let Some(schema) = known.get(tool.name) {
+            return Ok(schema.clone());
+        }
+        let schema = JsonSchema::compile(tool.parameters)?;
+        known.insert(tool.name, schema.clone());
+        Ok(schema)
+    })
+}
+
 /// All tools of an agent.
 #[derive(Default)]
 pub struct ToolSet {
@@ -59,8 +76,7 @@ impl ToolSet {
             let Some(tool) = builtin_tools().find(|tool| tool.name == name) else {
                 return Err(format!("tools: there is no built-in tool '{name}'"));
             };
-            let schema = JsonSchema::compile(tool.parameters)
-                .map_err(|problem| format!("tools: the schema of '{name}': {problem}"))?;
+            let schema = compiled(&tool).map_err(|problem| format!("tools: the schema of '{name}': {problem}"))?;
             let executor = Executor::Builtin(tool.name);
             let built_in = Tool { executor, schema: Some(schema), timeout: None, is_final: false };
             by_name.insert(name.clone(), Rc::new(built_in));

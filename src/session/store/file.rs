@@ -100,6 +100,8 @@ impl Shared {
 
     /// After a file was not found: an error if that is because the whole folder went.
     fn require_folder(&self) -> Result<(), StoreError> {
+        // Before it is looked for: another thread may make it meanwhile, for the first time.
+        let seen = self.seen.load(Ordering::Acquire);
         match fs::metadata(&self.folder) {
             Ok(found) if found.is_dir() => {
                 self.seen.store(true, Ordering::Release);
@@ -107,7 +109,7 @@ impl Shared {
             }
             Ok(_) => Err(self.folder_error(&io::ErrorKind::NotADirectory.into())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if self.seen.load(Ordering::Acquire) {
+                if seen {
                     return Err(StoreError::Gone { path: self.folder.clone() });
                 }
                 Ok(())
