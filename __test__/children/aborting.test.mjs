@@ -1,5 +1,5 @@
-// A parent's run that is aborted takes its groups along; one that ended by itself leaves them going. Knows the public face
-// only.
+// A parent's run that is aborted takes its groups along; one that ended by itself leaves them going. Knows the public
+// face only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { policy } from "../../index.js";
@@ -124,6 +124,7 @@ test("a group that was over before its parent's run is aborted is still told, wi
   await settled();
   controller.abort();
   assert.equal((await sent).stopReason, "aborted");
+  family.model.release("parent");
   await family.idle();
   assertPaired(family);
   assert.equal(completionsOf(family).length, 1);
@@ -171,7 +172,6 @@ test("an abort takes along the groups of that run alone: those of an earlier run
         spawning("one"),
         { text: "started" },
         { calls: [agentCall(["two"], "again")] },
-        // Its answer is not stored: the completion run is at the same place.
         { hold: "parent", text: "over" },
       ],
       one: [{ hold: "one", text: "1" }],
@@ -187,7 +187,7 @@ test("an abort takes along the groups of that run alone: those of an earlier run
   controller.abort();
   await second;
   await until(() => completionsOf(family).length === 1, "the cancelled group is told");
-  family.model.release("one", "parent");
+  family.model.release("parent", "one");
   await family.idle();
   assert.deepEqual(
     childRunsOf(family).map(({ input, status }) => [input, status]),

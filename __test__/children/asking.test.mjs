@@ -1,4 +1,5 @@
-// ask_user in children: their parent's handler is asked, one question at a time in a family. Knows the public face only.
+// ask_user in children: their parent's handler is asked, one question at a time in a family. Knows the public face
+// only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { policy } from "../../index.js";
@@ -76,6 +77,8 @@ test("questions of several children and sessions are asked one at a time, in the
         return { text: question };
       },
     },
+    // Nothing is written, so that a question has come as soon as its call has begun and all has settled.
+    sessions: false,
   });
   await family.send();
   for (const name of names) {

@@ -1,5 +1,5 @@
-// What comes back of a group: one completion, in the order of the tasks, and the autonomous run that gets it. Knows the
-// public face only.
+// What comes back of a group: one completion, in the order of the tasks, and the autonomous run that gets it. Knows
+// the public face only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { textOf } from "../runs/reading.mjs";

@@ -1,4 +1,5 @@
-// Where a child's events go: to subscribers, and to its parent's stream until that is done. Knows the public face only.
+// Where a child's events go: to subscribers, and to its parent's stream until that is done. Knows the public face
+// only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { collect, plainTool, until, within } from "../support/model.mjs";

@@ -282,7 +282,7 @@ test("the signal of a child's start hook follows the parent's abort, with its re
   controller.abort(reason);
   assert.equal((await sent).stopReason, "aborted");
   await family.idle();
-  assert.equal(seen, reason);
+  assert.ok(seen === reason, `the reason is ${seen?.name}: ${seen?.message}`);
   assert.equal(family.model.callsOf("one").length, 0);
   assertPaired(family);
 });

@@ -1,5 +1,5 @@
-// Definitions of agents that cannot be used: one ConfigError with the file, the line and what is wrong, when the agent is
-// made. Knows the public face only.
+// Definitions of agents that cannot be used: one ConfigError with the file, the line and what is wrong, when the agent
+// is made. Knows the public face only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, symlinkSync } from "node:fs";

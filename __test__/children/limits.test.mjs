@@ -1,7 +1,7 @@
 // What a child gets of its root's: middleware, turns, the token budget. Knows the public face only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { plainTool, until } from "../support/model.mjs";
+import { deferred, plainTool, until } from "../support/model.mjs";
 import {
   answerOf,
   assertPaired,
@@ -11,6 +11,7 @@ import {
   familyFor,
   familyTools,
   runFamily,
+  settled,
   sectionsOf,
   completionsOf,
   spawning,
@@ -130,19 +131,29 @@ test("a child has as many turns as its parent's run: those of the config, or tho
 });
 
 test("maxParallelTools holds in each child", async (t) => {
+  const gate = deferred();
   let inside = 0;
   let most = 0;
   const tools = [
     plainTool("work", async () => {
       inside += 1;
       most = Math.max(most, inside);
-      await until(() => most === 2, "two at once");
+      await gate.promise;
       inside -= 1;
       return "worked";
     }),
   ];
   const calls = Array.from({ length: 6 }, (_, index) => call("work", `c${index}`));
-  await runFamily(t, { roles: { one: [{ calls }, { text: "1" }] }, tools, maxParallelTools: 2 });
+  const family = familyFor(t, {
+    roles: { go: starts("one"), one: [{ calls }, { text: "1" }] },
+    tools,
+    maxParallelTools: 2,
+  });
+  await family.send();
+  await until(() => inside === 2, "two calls at once");
+  await settled();
+  gate.resolve();
+  await family.idle();
   assert.equal(most, 2);
 });
 

@@ -1,5 +1,5 @@
-// Completion runs stand in their session's queue like any run: first come first served, none lost, none twice.
-// Knows the public face only.
+// Completion runs stand in their session's queue like any run: first come first served, none lost, none twice. Knows
+// the public face only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { deferred, until, within } from "../support/model.mjs";
@@ -57,6 +57,7 @@ test("a run that was sent before the group ended goes before its completion run"
       go: [spawning("one"), { text: "started" }, { hold: "second", text: "2" }, { text: "over" }],
       one: [{ hold: "one", text: "1" }],
     },
+    sessions: false,
   });
   await family.send();
   const second = family.send("second");
@@ -73,6 +74,7 @@ test("a run that was sent before the group ended goes before its completion run"
 test("a run that was sent after the group ended goes after its completion run", async (t) => {
   const family = familyFor(t, {
     roles: { go: [spawning("one"), { hold: "parent", text: "started" }, { text: "over" }], one: [{ text: "1" }] },
+    sessions: false,
   });
   const first = family.send();
   await family.model.reached("parent");

@@ -1,5 +1,5 @@
-// The moments of a child's life at which something may end it, each as a family that has come to it. Knows the public face
-// only.
+// The moments of a child's life at which something may end it, each as a family that has come to it. Knows the public
+// face only.
 import { aborted, deferred, plainTool, within } from "../support/model.mjs";
 import { call, familyFor, familyTools, spawning } from "./family.mjs";
 

@@ -1,5 +1,5 @@
-// Operations on the agent from inside callbacks of its children: what would wait for itself is refused. Knows the public
-// face only.
+// Operations on the agent from inside callbacks of its children: what would wait for itself is refused. Knows the
+// public face only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { ReentrancyError } from "../../index.js";
@@ -115,9 +115,11 @@ for (const callback of Object.keys(CALLBACKS)) {
   test(`a child's ${callback} that awaits awaitIdle() or deleteSession() of its parent's session is refused`, async (t) => {
     const seen = {};
     const family = await inCallback(t, callback, async (agent, _, parent) => {
-      seen.awaitIdle = await outcome(agent.awaitIdle(parent));
-      seen.current = await outcome(agent.awaitIdle());
-      seen.deleteSession = await outcome(agent.deleteSession(parent));
+      [seen.awaitIdle, seen.current, seen.deleteSession] = await Promise.all([
+        outcome(agent.awaitIdle(parent)),
+        outcome(agent.awaitIdle()),
+        outcome(agent.deleteSession(parent)),
+      ]);
     });
     assert.deepEqual(seen, { awaitIdle: "refused", current: "refused", deleteSession: "refused" });
     assert.equal(childRunsOf(family)[0].status, "completed");

@@ -1,4 +1,5 @@
-// What a child's model is asked: prompt, system prompt, tools, model; and its conversation. Knows the public face only.
+// What a child's model is asked: prompt, system prompt, tools, model; and its conversation. Knows the public face
+// only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { plainTool } from "../support/model.mjs";
