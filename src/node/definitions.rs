@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use napi::bindgen_prelude::Error;
 use napi_derive::napi;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::text::Text;
 use crate::agent::agent_prefix;
-use crate::definitions::{DefinitionFailure, load_agents, load_skills};
+use crate::definitions::{AgentDefinition, DefinitionFailure, load_agents, load_skills};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,6 +17,25 @@ struct Folders {
     /// Absent: there are no agents.
     agents: Option<Vec<PathBuf>>,
     skills: Vec<PathBuf>,
+}
+
+/// An agent as JS reads it.
+#[derive(Serialize)]
+struct ToldAgent<'a> {
+    name: &'a str,
+    description: &'a str,
+    prompt: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<&'a [String]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+}
+
+impl ToldAgent<'_> {
+    fn of(agent: &AgentDefinition) -> ToldAgent<'_> {
+        let AgentDefinition { name, description, prompt, tools, model } = agent;
+        ToldAgent { name, description, prompt, tools: tools.as_deref(), model: model.as_deref() }
+    }
 }
 
 /// Reads what is in the folders, given as JSON text of `{ agents?: string[], skills: string[] }`; later ones win. Answers
@@ -27,19 +46,7 @@ pub fn load_definitions(folders: String) -> Result<Text, Error<&'static str>> {
         serde_json::from_str(&folders).map_err(|error| Error::new("internal", error.to_string()))?;
     let agents = agents.map(|folders| load_agents(&folders)).transpose().map_err(thrown)?.unwrap_or_default();
     let skills = load_skills(&skills).map_err(thrown)?;
-    let agents: Vec<_> = agents
-        .iter()
-        .map(|agent| {
-            let mut told = json!({ "name": agent.name, "description": agent.description, "prompt": agent.prompt });
-            if let Some(tools) = &agent.tools {
-                told["tools"] = json!(tools);
-            }
-            if let Some(model) = &agent.model {
-                told["model"] = json!(model);
-            }
-            told
-        })
-        .collect();
+    let agents: Vec<_> = agents.iter().map(ToldAgent::of).collect();
     let skills: Vec<_> = skills
         .iter()
         .map(|skill| {

@@ -15,7 +15,8 @@ pub fn remove_unused_lists(folder: &Path, before: SystemTime) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten().take(MAX_LISTS) {
         let path = entry.path();
-        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) || !newest(&path).is_some_and(|newest| newest < before) {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if !is_folder || newest(&path).is_none_or(|newest| newest >= before) {
             continue;
         }
         if let Err(problem) = TaskList::new(path).remove() {
