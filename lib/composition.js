@@ -171,6 +171,7 @@ function taskOptions(checked, stores) {
     folder: resolveProjectPaths(checked).tasksDir,
     list: checked.taskListId,
     temporary: !stores,
-    unusedBeforeMs: maxAgeDays === undefined ? undefined : Math.max(0, Math.floor(Date.now() - maxAgeDays * MS_PER_DAY)),
+    unusedBeforeMs:
+      maxAgeDays === undefined ? undefined : Math.max(0, Math.floor(Date.now() - maxAgeDays * MS_PER_DAY)),
   };
 }
