@@ -108,8 +108,8 @@ export class Family {
       this.forget(run);
       throw asPublicError(error);
     }
-    // In its caller's turn of the event loop, as far as its first model call.
-    this.#atOnce = EFFECTS_AT_ONCE;
+    // In its caller's turn of the event loop, as far as its first model call; but not where many begin in one turn.
+    this.#atOnce = isOverdue() ? 0 : EFFECTS_AT_ONCE;
     this.enqueue(effects);
   }
 

@@ -17,9 +17,11 @@ pub(super) enum Alarm {
     Backstop,
     /// Note who is in the tree.
     Look,
+    /// It has been starting for long enough.
+    Starting,
 }
 
-const COUNT: usize = 5;
+const COUNT: usize = 6;
 
 #[derive(Debug)]
 pub(super) struct Clock([Option<Instant>; COUNT]);
@@ -51,7 +53,7 @@ impl Clock {
     /// Takes an alarm whose time has come.
     pub(super) fn due(&mut self) -> Option<Alarm> {
         let now = Instant::now();
-        let alarms = [Alarm::Deadline, Alarm::PipeGrace, Alarm::MoveOn, Alarm::Backstop, Alarm::Look];
+        let alarms = [Alarm::Deadline, Alarm::PipeGrace, Alarm::MoveOn, Alarm::Backstop, Alarm::Look, Alarm::Starting];
         let due = alarms.into_iter().zip(self.0).find(|(_, at)| at.is_some_and(|at| at <= now))?.0;
         self.clear(due);
         Some(due)

@@ -14,6 +14,8 @@ mod backstop;
 #[cfg(target_os = "linux")]
 mod clock;
 #[cfg(target_os = "linux")]
+mod entry;
+#[cfg(target_os = "linux")]
 mod failure;
 #[cfg(target_os = "linux")]
 mod outputs;

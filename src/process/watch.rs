@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use lite_agent_supervisor::protocol::{Bound, Status};
 use tokio::net::unix::pipe::{Receiver, Sender};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::backstop::{Seen, start_of};
 use super::clock::{Alarm, Clock, until};
 use super::command::Command;
+use super::entry;
 use super::failure;
 use super::outcome::{End, Ended};
 use super::output::{Sink, Stream, Taken};
@@ -46,10 +47,22 @@ pub(super) struct Order {
 pub(super) async fn watch(order: Order) {
     let Order { supervisor, command, sink, kill, tell, began } = order;
     let early = |end| Ended::before_start(end, began.elapsed());
-    if kill.is_cancelled() {
-        drop(tell.send(early(End::Cancelled)));
-        return;
+    let mut clock = Clock::new();
+    if let Some(timeout) = command.timeout {
+        clock.set(Alarm::Deadline, timeout.saturating_sub(began.elapsed()));
     }
+    let place = tokio::select! {
+        biased;
+        () = kill.cancelled() => {
+            drop(tell.send(early(End::Cancelled)));
+            return;
+        }
+        place = entry::place() => place,
+        () = until(clock.next()) => {
+            drop(tell.send(early(End::Timeout)));
+            return;
+        }
+    };
     let started = match start(&supervisor, &command) {
         Ok(started) => started,
         Err(message) => {
@@ -57,10 +70,7 @@ pub(super) async fn watch(order: Order) {
             return;
         }
     };
-    let mut clock = Clock::new();
-    if let Some(timeout) = command.timeout {
-        clock.set(Alarm::Deadline, timeout.saturating_sub(began.elapsed()));
-    }
+    clock.set(Alarm::Starting, entry::LONGEST_START);
     let Started { process, request, sent, control, status, written, stdin, stdout, stderr, pipes, held } = started;
     let mut seen = Seen::default();
     seen.note_pipes(&pipes);
@@ -82,6 +92,7 @@ pub(super) async fn watch(order: Order) {
         written,
         outputs: Outputs::new(stdout, stderr, sink),
         clock,
+        place,
         end: None,
         main_end: None,
         clean: false,
@@ -114,6 +125,8 @@ struct Watch {
     written: usize,
     outputs: Outputs,
     clock: Clock,
+    /// As long as it is being started.
+    place: Option<OwnedSemaphorePermit>,
     /// Why we ended the command, if we did.
     end: Option<End>,
     /// How its main process ended.
@@ -269,6 +282,7 @@ impl Watch {
                 }
                 Alarm::MoveOn => self.tell(false),
                 Alarm::Backstop => self.back_up(),
+                Alarm::Starting => self.place = None,
                 Alarm::Look => {
                     self.seen.look(self.process.pid());
                     self.clock.set(Alarm::Look, self.look_every);
@@ -298,6 +312,9 @@ impl Watch {
     }
 
     fn hear(&mut self, status: Status) {
+        // Whatever it says, it has started or never will.
+        self.place = None;
+        self.clock.clear(Alarm::Starting);
         match status {
             Status::Started { keeper, main } => {
                 self.seen.note(keeper);
