@@ -196,9 +196,15 @@ export function jsonCodec(options?: { instructions?: string | undefined }): Tool
 /** Not available yet. */
 export function reactCodec(options?: { instructions?: string | undefined }): ToolCallCodec;
 
-/** Three named tiers; a child agent or a task may pick one by name. */
+/** Three named tiers; a child agent's definition, or a task of the tool `Agent`, may pick one by name. */
 export type ModelTier = "simple" | "medium" | "complex";
-export type ModelProfile = { provider: ModelProvider; modelName: string; displayName?: string | undefined };
+export type ModelProfile = {
+  provider: ModelProvider;
+  /** What requests and model events carry. */
+  modelName: string;
+  /** For the host's own use: the agent does nothing with it. */
+  displayName?: string | undefined;
+};
 
 // ---------------------------------------------------------------------------------------------------------------
 // Tools
@@ -215,12 +221,19 @@ export interface ToolSecurity {
 }
 
 export interface ToolContext {
+  /** The session of the run that made the call: in a child's, the child's own. */
   readonly sessionId: string;
   /** Aborts when the run does, and at the tool's `timeoutMs`. */
   readonly signal: AbortSignal;
   readonly call: ToolCall;
   /** Adds an event to the run's stream. */
   emit(event: AgentEvent): void;
+  /**
+   * Asks the user, as the tool `ask_user` does: one question at a time in a family, in the order in which they came up, with
+   * `input_request` and `input_resolved` events that carry this call. Rejects with what `onAskUser` threw, `TypeError` for
+   * what is no question and for an answer that is none, and the signal's reason when this call or `signal` is aborted.
+   * Absent without `onAskUser`.
+   */
   readonly input?: InputHandler | undefined;
   readonly sandbox?: Sandbox | undefined;
   /**
@@ -267,13 +280,16 @@ export function tool<I>(
 export function defineTool<I>(tool: Tool<I>): Tool<I>;
 
 export type BashToolOptions = {
-  /** Default 120_000. */
+  /** Of a call that waits for its command, where it gives no `timeoutMs` of its own. Default 120_000. */
   timeoutMs?: number | undefined;
-  /** Default none. */
+  /**
+   * Of a call with `run_in_background`, where it gives no `timeoutMs` of its own; never over `backgroundLimits.maxTaskMs`.
+   * Default none: the command may run as long as the agent lives.
+   */
   backgroundTimeoutMs?: number | undefined;
-  /** Default 50_000_000. */
+  /** Of a call that waits for its command: over it the command is killed. Default 50_000_000. */
   maxOutputBytes?: number | undefined;
-  /** Resident size of the whole process tree. Default none. */
+  /** Resident size of the whole process tree, of background commands as well. Default none. */
   memoryBytes?: number | undefined;
   /** Replaces the inherited environment whole. Default: PATH, HOME, TMPDIR, LANG, LC_ALL, TERM alone. */
   env?: Record<string, string | undefined> | undefined;
@@ -291,15 +307,19 @@ export type FileToolsOptions = {
 
 export type HookName = "run:start" | "run:end" | "tool:start" | "tool:end" | "compact:start" | "compact:end";
 export type HookStatus = "completed" | "failed" | "cancelled" | "max_turns";
-/** `user`: run, send, query and the children that they start; `background`: completion runs; `manual`: compact(). */
+/**
+ * `user`: run, send, query and the children that they start; `background`: completion runs and the children that those
+ * start; `manual`: compact().
+ */
 export type HookSource = "user" | "background" | "manual";
 
 /** What every event carries. Every event is a deep-frozen copy. */
 export interface HookIdentity {
   /** A fresh UUID for each run and each manual compaction. */
   readonly runId: string;
+  /** The session of the run; a child's is its own, and has its `agentId` as its id. */
   readonly sessionId: string;
-  /** Absent for the root agent; stable for one child. */
+  /** Absent for the root agent; stable for one child, also when it is resumed. */
   readonly agentId?: string | undefined;
   readonly source: HookSource;
   /** For commands: paths of strings that were shortened to fit 256 KiB. */
@@ -324,7 +344,7 @@ export interface HookRunResult<O = unknown> {
   readonly text: string;
   readonly usage: Readonly<Usage>;
   readonly stopReason: RunStopReason;
-  /** Present with outputSchema. */
+  /** With outputSchema: the valid answer; absent where the run ended without one. */
   readonly output?: O | undefined;
 }
 export interface HookEventMap {
@@ -401,25 +421,40 @@ export type RunResult = {
   stopReason: RunStopReason;
 };
 export type LiteAgentResult<O = unknown> = RunResult & {
-  /** With outputSchema: the valid answer, else undefined. */
+  /**
+   * With outputSchema: the answer, as its schema's validator gave it. Undefined where the run ended without a valid one, of
+   * which a `no_final_answer` diagnostic tells unless it was aborted.
+   */
   output?: O | undefined;
 };
 
+/**
+ * Of a group of children: `completed`, all of them are; `partial`, some are; `cancelled`, all were; else `failed`. Of a
+ * background command: `completed`, it exited with 0; `cancelled`, KillBackground or deleteSession() killed it; else `failed`.
+ */
 export type BackgroundStatus = "completed" | "partial" | "failed" | "cancelled";
+/** What a group of children, or a background command, came to. */
 export interface BackgroundCompletion {
+  /** `group_…` or `bg_…`, with 16 hexadecimal digits. */
   id: string;
+  /** The display names of the children, joined by ", "; or the command on one line, at most 80 characters of it. */
   label: string;
+  /**
+   * One section for each child, in the order of the tasks: `## <name> (agentId: …; status: …)`, a blank line, and what it
+   * said last, or `Error: <message>`. Or the last 4 KiB that the command wrote, and how it ended: `[exit code: 0]`.
+   */
   content: string;
   status: BackgroundStatus;
   /** status !== "completed" */
   isError: boolean;
-  /** Present and false for work that awaitIdle() does not wait for. */
+  /** Present and false for work that awaitIdle() does not wait for: background commands. */
   awaitIdle?: false | undefined;
 }
 
 /**
- * One event of a run's stream. `agentId` is there when a child sent it. `done` is the last of every stream that does
- * not throw.
+ * One event of a run's stream. `agentId` is there when a child sent it: such events come until the `done` of the run that
+ * started the child, those of a query to its end, and a child's own `done` never. `done` is the last of every stream that
+ * does not throw.
  */
 export type AgentEvent = { agentId?: string | undefined } & (
   | { type: "turn_start"; turn: number }
@@ -465,7 +500,9 @@ export type AgentEvent = { agentId?: string | undefined } & (
       simulated?: boolean | undefined;
       by: "policy" | "user" | "auto";
     }
+  /** `onAskUser` is about to be asked, for this call of `ask_user` or of a custom tool. */
   | { type: "input_request"; call: ToolCall; question: UserQuestion }
+  /** It answered the question of the call with this `id`. There is none where it threw, gave no answer, or was aborted. */
   | { type: "input_resolved"; id: string; answer: UserAnswer }
   | { type: "tool_result"; result: ToolResult }
   | {
@@ -486,6 +523,12 @@ export type AgentEvent = { agentId?: string | undefined } & (
       message?: string | undefined;
     }
   | { type: "steer"; messages: Message[] }
+  /**
+   * A group of children, or a background command, is over. Told to subscribers with source `background` and the session that
+   * it belongs to, and in the stream of that session's run that is going on and read, if there is one. After a group comes a
+   * run that takes it up, unless the run that started the group was aborted or its session deleted. None while the agent
+   * closes.
+   */
   | { type: "background_completed"; completion: BackgroundCompletion }
   | { type: "turn_end"; turn: number; stopReason: StopReason }
   | { type: "error"; error: Error; fatal: boolean }
@@ -494,6 +537,7 @@ export type AgentEvent = { agentId?: string | undefined } & (
 
 /** What subscribe() hears: the events of every run of the family, background runs and children included. */
 export interface LiteAgentEvent {
+  /** The session of the run; a child's is its own, and has its `agentId` as its id. */
   sessionId: string;
   source: HookSource;
   event: AgentEvent;
@@ -521,12 +565,13 @@ export class CodecError extends AgentError {}
 export class AbortError extends AgentError {}
 /**
  * Code `reentrancy`: an operation on the agent's own family was awaited inside a hook, or inside a tool or another
- * awaited callback of the same session. Schedule it after the callback has returned.
+ * awaited callback of the same session. In a child's callbacks awaitIdle() and deleteSession() are also refused for the
+ * session that started the child. Schedule it after the callback has returned.
  */
 export class ReentrancyError extends AgentError {}
 /** Code `closed`: the agent is closed, or closing. */
 export class ClosedError extends AgentError {}
-/** Code `config_error`: a configuration or hooks.json that cannot be used. */
+/** Code `config_error`: a configuration, a hooks.json, an agent definition or a skill that cannot be used. */
 export class ConfigError extends AgentError {
   constructor(
     message: string,
@@ -563,6 +608,7 @@ export interface PolicyVerdict {
   reason?: string | undefined;
 }
 export interface PolicyContext {
+  /** The session of the run that made the call: in a child's, the child's own. */
   readonly sessionId: string;
 }
 /** A policy that throws, rejects or answers anything else denies. */
@@ -615,9 +661,22 @@ export type Redactor = (value: unknown) => unknown;
 /** Masks keys, tokens, passwords and addresses in any value; keeps its structure, and never throws. */
 export const defaultRedactor: Redactor;
 
-export type UserQuestion = { question: string; options?: string[] | undefined; multiSelect?: boolean | undefined };
+/** A question to the user; frozen where the agent hands it out. */
+export type UserQuestion = {
+  /** Not empty. */
+  question: string;
+  /** To choose from; the model gives 1 to 20. */
+  options?: string[] | undefined;
+  /** More than one may be chosen. Default false. */
+  multiSelect?: boolean | undefined;
+};
+/** At least one of the two. That `selected` are among the options is not checked. */
 export type UserAnswer = { text?: string | undefined; selected?: string[] | undefined };
 export interface InputHandler {
+  /**
+   * Asked one question at a time in a family. `signal` aborts when the call that asks does. What it throws, and an answer
+   * that is none, is a failed result (`Error: <message>`) of that call; the run goes on.
+   */
   request(question: UserQuestion, signal?: AbortSignal): Promise<UserAnswer>;
 }
 
@@ -819,11 +878,14 @@ export interface CreateLiteAgentConfig<O = unknown> {
    * and models.
    */
   model?: ModelProvider | string | undefined;
-  /** Default: the name in a string model, else model.id. */
+  /** Default: the name in a string model, else model.id. Not together with `models`. */
   modelName?: string | undefined;
-  /** Not available yet. */
+  /**
+   * A provider and the name of a model for each of the three tiers, all of them, in place of `model`. The agent itself is
+   * `defaultModel`; an agent definition, or a task of the tool `Agent`, picks one by its tier's name.
+   */
   models?: Record<ModelTier, ModelProfile> | undefined;
-  /** Not available yet. */
+  /** Which of `models` the agent itself is. Default "medium". Only with `models`. */
   defaultModel?: ModelTier | undefined;
   /** Must exist and be a directory: {@link ConfigError}. Relative paths resolve against process.cwd(). */
   workdir: string;
@@ -831,15 +893,15 @@ export interface CreateLiteAgentConfig<O = unknown> {
   /** The system prompt. */
   system?: string | undefined;
   tools?: Tool<any>[] | undefined;
-  /** Names of the tools that the model may see; the rest are left out. Default all. */
+  /** Names of the tools that the model may see; the rest are left out, but for `final_answer`. Default all. */
   allowedTools?: string[] | undefined;
-  /** Names of tools that the model must not see. */
+  /** Names of tools that the model must not see. `final_answer` is not among them. */
   disallowedTools?: string[] | undefined;
   /** Not available yet. */
   codec?: ToolCallCodec | undefined;
   /** Default 2. */
   maxDecodeRetries?: number | undefined;
-  /** Turns of one run; reaching it is no error. Default 50. */
+  /** Turns of one run, also of each child's; reaching it is no error. Default 50. */
   maxTurns?: number | undefined;
   /** Of one answer, in tokens. */
   maxTokens?: number | undefined;
@@ -848,22 +910,34 @@ export interface CreateLiteAgentConfig<O = unknown> {
   toolChoice?: ToolChoice | undefined;
   seed?: number | undefined;
   reasoningEffort?: ReasoningEffort | undefined;
-  /** An object schema: the run must end with one valid answer, which becomes result.output. Not available yet. */
+  /**
+   * A schema of type "object": adds the tool `final_answer`, whose input it is, and a section in the system prompt. A valid
+   * call ends the run and becomes `result.output`; an invalid one is a failed result that the model can repair. A run that
+   * ends without one has no output, and a `warning` diagnostic `no_final_answer`. Permission is not asked for it. Children do
+   * not have it. {@link ConfigError} for a schema that cannot be used, and for a tool of that name in `tools`.
+   */
   outputSchema?: ToolSchema<O> | undefined;
   /** Default 10; 1 = one after another. */
   maxParallelTools?: number | undefined;
-  /** Over the whole family. Default 5; other values are not available yet. */
+  /** Children at work at once, over the whole family; others wait their turn, first come first served. Default 5. */
   maxParallelSubagents?: number | undefined;
+  /** Around the agent's runs and those of its children. */
   use?: Middleware[] | undefined;
 
   /** Load `<home>/hooks.json` and `<workdir>/.lite-agent/hooks.json` once, now. Default true. */
   hookFiles?: boolean | undefined;
-  /** Default process.env.LITE_AGENT_HOME, else ~/.lite-agent. */
+  /**
+   * The agent's own files: hooks.json, definitions of agents and skills, sessions, task lists. Default
+   * process.env.LITE_AGENT_HOME, else ~/.lite-agent.
+   */
   home?: string | undefined;
 
   /** What may run. Default: the SDK's, which asks for bash, writes, hooks and MCP, and allows the rest. */
   permission?: PermissionPolicy | undefined;
-  /** Not available yet. */
+  /**
+   * What children may run, on top of `permission`: the stricter of the two verdicts counts, so that it never loosens
+   * anything. Not asked about hook commands. Default: `permission` alone.
+   */
   subagentPermission?: PermissionPolicy | undefined;
   /** "dry-run": calls run whatever the policy says, which is told; hook commands are enforced all the same. Default "enforce". */
   permissionMode?: "enforce" | "dry-run" | undefined;
@@ -871,9 +945,9 @@ export interface CreateLiteAgentConfig<O = unknown> {
   permissionAudit?: boolean | undefined;
   /** Masks secrets in diagnostics. Default {@link defaultRedactor}. */
   redact?: Redactor | undefined;
-  /** Asked where the policy says "ask", one call at a time. Without it such calls are denied. */
+  /** Asked where the policy says "ask", one call at a time, children's included. Without it such calls are denied. */
   onApproval?: ApprovalHandler | undefined;
-  /** Not available yet. */
+  /** Adds the tool `ask_user`, for the agent and its children, and `context.input` for custom tools. Default none. */
   onAskUser?: InputHandler | undefined;
   /** Wraps each command, of bash and of hooks. Where it fails, the command does not run. */
   sandbox?: Sandbox | undefined;
@@ -882,7 +956,7 @@ export interface CreateLiteAgentConfig<O = unknown> {
   /** Links and snapshots of the file tools. */
   fileTools?: FileToolsOptions | undefined;
 
-  /** Default true: stored under <home>/projects/<hash>/sessions. Until stores are available sessions live in memory. */
+  /** Default true: stored under <home>/projects/<hash>/sessions, children's included. false: they live in memory. */
   sessions?: boolean | undefined;
   /** Where sessions are stored; wins over `sessions: false`. The host closes it. */
   checkpointer?: Checkpointer | undefined;
@@ -902,24 +976,42 @@ export interface CreateLiteAgentConfig<O = unknown> {
   /** Replaces the built-in compaction; false: no automatic compaction. */
   compactor?: Compactor | false | undefined;
 
-  /** Default true. */
+  /**
+   * The tools TaskCreate, TaskUpdate, TaskGet and TaskList over a list in `<home>/projects/<hash>/tasks/<listId>`, one JSON
+   * file a task, and a reminder of what is not completed in each request. Default true.
+   */
   tasks?: boolean | undefined;
-  /** Not available yet. */
+  /**
+   * The list that all sessions share, and that stays: 1 to 128 of `A-Z a-z 0-9 _ -`, else {@link ConfigError}. Default
+   * process.env.LITE_AGENT_TASK_LIST_ID, else a list for each session, which goes with it and which its children share.
+   */
   taskListId?: string | undefined;
-  /** Not available yet. */
+  /**
+   * A third folder of skills, `<skillsDir>/<name>/SKILL.md`, after `<home>/skills` and `<workdir>/.lite-agent/skills`; of
+   * skills of one name the last counts. Must exist and be a directory. They are read once, now; {@link ConfigError} with
+   * `file` for one that cannot be used.
+   */
   skillsDir?: string | undefined;
-  /** Default true. */
+  /** The tool `Agent`, by which the model starts children. false: no such tool, and no definition is read. Default true. */
   agents?: boolean | undefined;
-  /** Not available yet. */
+  /**
+   * A third folder of agent definitions, `<agentsDir>/*.md`, after `<home>/agents` and `<workdir>/.lite-agent/agents`; of
+   * definitions of one name the last counts. Must exist and be a directory. They are read once, now; {@link ConfigError}
+   * with `file` for one that cannot be used.
+   */
   agentsDir?: string | undefined;
-  /** Default true. */
+  /** `run_in_background` of `bash`, and the tools BashOutput and KillBackground. Default true. */
   background?: boolean | undefined;
-  /** Not available yet. */
+  /** How much may go on beside runs. Over a limit the call that wants more is a failed result which names the limit. */
   backgroundLimits?:
     | {
+        /** Groups of children and background commands that go on at once. At least 1. Default 100. */
         maxTotal?: number | undefined;
+        /** Background commands that go on at once. At least 1. Default 20. */
         maxDetached?: number | undefined;
+        /** Kept of each command's unread output; the oldest is dropped. 1 to 1 GiB. Default 1 MiB. */
         bufferBytes?: number | undefined;
+        /** The longest that a background command, or a child once it has its place, may take. Default none. */
         maxTaskMs?: number | undefined;
       }
     | undefined;
@@ -935,11 +1027,12 @@ export type RunOptions = {
   /** 1 to 128 of `A-Z a-z 0-9 _ -`, else {@link ConfigError}. Default: the agent's. */
   sessionId?: string | undefined;
   steer?: SteerController | undefined;
-  /** Over the config's. */
+  /** Over the config's. Also that of the children that the run starts, and of the runs that take up what they came to. */
   maxTurns?: number | undefined;
   /**
-   * Input and output tokens of the run together; over it the run stops like at maxTurns, with a `token_budget`
-   * diagnostic.
+   * Input and output tokens together, of the run, of the children that it starts, and of the runs that take up what they
+   * came to: one budget. Whichever of these goes over it stops like at maxTurns, after the calls of its turn, with a
+   * `token_budget` diagnostic; a run whose model makes no more calls has stopped already. Default none.
    */
   maxTotalTokens?: number | undefined;
 };
@@ -960,9 +1053,17 @@ export interface LiteAgent<O = unknown> extends AsyncDisposable {
   run(input: string | Message[], options?: RunOptions): AsyncGenerator<AgentEvent, LiteAgentResult<O>>;
   /** One run, started at once; its result. Rejects as run() throws. */
   send(input: string | Message[], options?: RunOptions): Promise<LiteAgentResult<O>>;
-  /** Observe, never steer: listeners are called in order and what they throw is swallowed. Returns the unsubscriber. */
+  /**
+   * Observe, never steer: listeners are called in order and what they throw is swallowed. They hear all runs of the family,
+   * children's to their own `done`. Returns the unsubscriber.
+   */
   subscribe(listener: (entry: LiteAgentEvent) => void): () => void;
-  /** Resolves when the session has no run, no child group and no completion turn left. */
+  /**
+   * Resolves when the session (default: the agent's) has no run, no group of children and no run that takes up what they
+   * came to. Background commands are not waited for. Nothing else keeps Node alive for children after send() has resolved.
+   * {@link ConfigError} for what is no session id; {@link ReentrancyError} inside a hook, a callback of a run of that
+   * session, or one of a child of it.
+   */
   awaitIdle(sessionId?: string): Promise<void>;
   /** Compacts the current session now, without an answer of the model. `before` and `after` are tokens. */
   compact(
@@ -973,9 +1074,13 @@ export interface LiteAgent<O = unknown> extends AsyncDisposable {
   resume(sessionId: string): void;
   /** Rotate to a new, empty session and return its id; the old one stays stored. */
   clear(): string;
-  /** Stored sessions, most recent first; none where sessions are not stored. */
+  /** Stored sessions, most recent first, without those of children; none where sessions are not stored. */
   listSessions(): Promise<SessionInfo[]>;
-  /** Cancels the session's runs, waits for their hooks, and deletes it. ConfigError for what is no id. */
+  /**
+   * Cancels the session's runs and groups of children, kills its background commands, waits for their hooks, and deletes it
+   * with the sessions of its children and its own task list. A list that `taskListId` names stays. {@link ConfigError} for
+   * what is no id, {@link ReentrancyError} as for awaitIdle(), {@link ClosedError} after close().
+   */
   deleteSession(sessionId: string): Promise<void>;
   /** One entry a user prompt, oldest first; seq goes to restore() as it is. */
   listCheckpoints(sessionId: string): Promise<{ seq: number; prompt: string; ts: string }[]>;
@@ -1001,7 +1106,10 @@ export interface LiteAgent<O = unknown> extends AsyncDisposable {
     register(name: string, config: McpServerConfig): Promise<void>;
     unregister(name: string): Promise<void>;
   };
-  /** Cancels what runs, waits for terminal hooks, clears registrations, releases every process. Idempotent. */
+  /**
+   * Cancels what runs, children included, kills background commands, waits for terminal hooks, clears registrations.
+   * Idempotent.
+   */
   close(): Promise<void>;
 }
 /**
@@ -1020,8 +1128,11 @@ export interface QueryOptions<O = unknown> extends Omit<CreateLiteAgentConfig<O>
   steer?: SteerController | undefined;
 }
 /**
- * One question, one agent: waits for the child groups that it started, then closes. Throws at once as
- * {@link createLiteAgent} does.
+ * One question, one agent: goes on until the groups of children that it started, and the runs that take up what they came
+ * to, are over, then kills its background commands and closes. One stream of all their events, with one `done`, the last of
+ * it. The result is that of the last run, `usage` summed over the user's run and those that took groups up, children's not
+ * counted. Throws what the user's run threw, after ending what it had started; what a run that took a group up threw, when
+ * all are over; and at once as {@link createLiteAgent} does. `signal` and `break` end all of it.
  */
 export function query<O = unknown>(options: QueryOptions<O>): AsyncGenerator<AgentEvent, LiteAgentResult<O>>;
 

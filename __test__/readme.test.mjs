@@ -36,6 +36,56 @@ const expected = {
     [/^true$/, /^now there is time for it$/],
   ],
   "docs/permissions.md": [[/^deny deploys user$/], [/^\{ decision: 'deny', ruleId: 'company-no-rm' \}$/]],
+  "docs/subagents.md": [
+    [
+      /^## Bergen \(agentId: agent-[0-9a-f]{16}-[0-9a-f]{16}; status: completed\)$/,
+      /^$/,
+      /^Open since six\.$/,
+      /^$/,
+      /^## Oslo \(agentId: agent-[0-9a-f]{16}-[0-9a-f]{16}; status: completed\)$/,
+      /^$/,
+      /^Open since six\.$/,
+      /^Both are open\.$/,
+    ],
+    [
+      /^a child completed: 06:[14]0 high [\d.]+$/,
+      /^a child completed: 06:[14]0 high [\d.]+$/,
+      /^north, south completed$/,
+      /^The highest water was in the north\.$/,
+    ],
+  ],
+  "docs/background.md": [
+    [/^Started in the background: bg_[0-9a-f]{16}$/, /^BashOutput reads what it writes, KillBackground ends it\.$/],
+    [
+      /^It is building\.$/,
+      /^sh build\.sh completed$/,
+      /^warning: tides\.c:12 unused variable$/,
+      /^\[exit code: 0\]$/,
+      /^It is built, with one warning\.$/,
+    ],
+  ],
+  "docs/structured-output.md": [
+    [/^\{ city: 'Oslo', degrees: -4 \}$/],
+    [/tides\.0\.metres: /, /^The answer was accepted\.$/, /^06:10 4\.1 m$/],
+  ],
+  "docs/skills.md": [
+    [
+      /^Times are in UTC\. The third column is metres above chart datum\.$/,
+      /^$/,
+      /^\[the files of this skill are in .*\/\.lite-agent\/skills\/tide-tables\]$/,
+    ],
+  ],
+  "docs/tasks.md": [
+    [
+      /^created task 1: Read the tables$/,
+      /^created task 2: Write the report$/,
+      /^updated task 2: blocked by 1$/,
+      /^updated task 1: status completed$/,
+      /^1 \[completed\] Read the tables$/,
+      /^2 \[pending\] Write the report$/,
+    ],
+  ],
+  "docs/ask-user.md": [[/^Which harbour\?$/, /^\{ selected: \[ 'Bergen' \] \}$/, /^\{"selected":\["Bergen"\]\}$/]],
 };
 
 for (const [file, blocks] of Object.entries(expected)) {
