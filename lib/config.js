@@ -1,8 +1,7 @@
 // What createLiteAgent, query and runs accept as options: unknown, ill-typed, out of range and not available yet are
 // told apart here, synchronously, by name. Looks at files only to see that they are there; never reads one.
 
-import { resolve } from "node:path";
-
+import { absolutePath } from "./absolute-path.js";
 import { ConfigError } from "./errors.js";
 import { inheritedEnvironment } from "./environment.js";
 import { defaultHome } from "./home.js";
@@ -75,7 +74,7 @@ const SHARED_RULES = Object.assign(Object.create(null), {
   maxParallelSubagents: count,
   use: middleware,
   hookFiles: flag,
-  home: (name, value) => resolve(filledText(name, value)),
+  home: (name, value) => absolutePath(name, filledText(name, value)),
   permission: having("check"),
   subagentPermission: having("check"),
   permissionMode: oneOf(["enforce", "dry-run"]),

@@ -2,8 +2,9 @@
 // that are settled already, would follow one another for ever and starve the event loop. Who had to wait goes on in the
 // order of asking, for a slice of time in each turn of the loop. Knows nothing of what waits.
 import { AsyncResource } from "node:async_hooks";
-import { performance } from "node:perf_hooks";
 import { setImmediate } from "node:timers";
+
+import { now } from "./clock.js";
 
 /** How long steps may follow one another before the event loop gets its turn. */
 const SLICE_MS = 5;
@@ -28,9 +29,9 @@ function sliceOver() {
 
 /** Whether the event loop has waited for longer than a slice. */
 export function isOverdue() {
-  if (watching) return performance.now() - sliceStart > SLICE_MS;
+  if (watching) return now() - sliceStart > SLICE_MS;
   watching = true;
-  sliceStart = performance.now();
+  sliceStart = now();
   setImmediate(sliceOver).unref();
   return false;
 }

@@ -1,9 +1,9 @@
 // One agent family as JS holds it: the native handle, and what the core knows by number (runs, handlers, pending calls,
 // operations). Effects are queued and drained by one loop, never by recursion, so that an abort cannot overtake what it
 // aborts. What each effect means is effects.js's business.
-import { performance } from "node:perf_hooks";
 import { clearImmediate, setImmediate } from "node:timers";
 
+import { now } from "./clock.js";
 import { pendingApproval } from "./context.js";
 import { perform } from "./effects.js";
 import { AbortError, AgentError, ConfigError, errorFromData } from "./errors.js";
@@ -170,7 +170,7 @@ export class Family {
     this.unreported.clear();
     for (const [id, at] of calls) {
       if (!this.pending.has(id)) continue;
-      this.#enter(() => native.familyStarted(this.handle, id, performance.now() - at));
+      this.#enter(() => native.familyStarted(this.handle, id, now() - at));
     }
   };
 

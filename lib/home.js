@@ -1,7 +1,8 @@
 // Where the agent's own files are: the home folder. Read from the environment here and nowhere else.
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 
+import { absolutePath } from "./absolute-path.js";
 import { ConfigError } from "./errors.js";
 
 /**
@@ -10,7 +11,7 @@ import { ConfigError } from "./errors.js";
  */
 export function defaultHome() {
   const named = process.env.LITE_AGENT_HOME;
-  if (named !== undefined && named !== "") return resolve(named);
+  if (named !== undefined && named !== "") return absolutePath("LITE_AGENT_HOME", named);
   try {
     return join(homedir(), ".lite-agent");
   } catch (cause) {

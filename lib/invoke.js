@@ -1,7 +1,6 @@
 // Calls one callback of the host within its frame, and says how it came back: at once, later, or by throwing. Knows
 // nothing of what the callback is for.
-import { performance } from "node:perf_hooks";
-
+import { now } from "./clock.js";
 import { inFrame } from "./context.js";
 
 /**
@@ -9,11 +8,11 @@ import { inFrame } from "./context.js";
  * @param {() => unknown} callback
  * @param {(threw: boolean, value: unknown, elapsedMs: number) => void} settle called exactly once, unless the callback
  *   never settles; before this returns if the callback was synchronous
- * @returns {number} when the callback began, on the clock of `performance.now()`, if it is still going; -1 if it has
+ * @returns {number} when the callback began, on the clock of `now()`, if it is still going; -1 if it has
  *   settled
  */
 export function invoke(frame, callback, settle) {
-  const started = performance.now();
+  const started = now();
   let returned;
   try {
     returned = inFrame(frame, callback);
@@ -24,22 +23,22 @@ export function invoke(frame, callback, settle) {
       promise.then(
         (value) => {
           frame.end();
-          settle(false, value, performance.now() - started);
+          settle(false, value, now() - started);
         },
         (error) => {
           frame.end();
-          settle(true, error, performance.now() - started);
+          settle(true, error, now() - started);
         },
       );
       return started;
     }
   } catch (error) {
     frame.end();
-    settle(true, error, performance.now() - started);
+    settle(true, error, now() - started);
     return -1;
   }
   frame.end();
-  settle(false, returned, performance.now() - started);
+  settle(false, returned, now() - started);
   return -1;
 }
 

@@ -2,8 +2,8 @@
 // that begins with the option's name for one that cannot be used. Knows no option, and reads no file.
 
 import { statSync } from "node:fs";
-import { resolve } from "node:path";
 
+import { absolutePath } from "./absolute-path.js";
 import { ConfigError } from "./errors.js";
 import { checkEnvironment } from "./environment.js";
 import { native } from "./native.js";
@@ -229,7 +229,7 @@ export function mcpServers(name, value) {
 }
 
 export function directory(name, value) {
-  const path = resolve(filledText(name, value));
+  const path = absolutePath(name, filledText(name, value));
   let found;
   try {
     found = statSync(path, { throwIfNoEntry: false });

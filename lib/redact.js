@@ -51,6 +51,34 @@ export function defaultRedactor(value) {
   }
 }
 
+/**
+ * A text as the host's redactor shows it. One that fails must not let through what it was to mask: then ours masks. To
+ * answer anything but a string for a string is to fail.
+ * @param {(value: unknown) => unknown} redact
+ * @param {string} text
+ * @returns {string}
+ */
+export function redactTextBy(redact, text) {
+  try {
+    const redacted = answered(redact(text));
+    if (typeof redacted === "string") return redacted;
+  } catch {
+    // As below.
+  }
+  return native.redactText(text);
+}
+
+/**
+ * What a redactor answered at once.
+ * @throws {TypeError} for a promise, which nothing that is told can wait for
+ */
+export function answered(value) {
+  if (!(value instanceof Promise)) return value;
+  // Also one that is rejected is only this redactor's failure.
+  value.catch(() => {});
+  throw new TypeError("a redactor must not be asynchronous");
+}
+
 class Walk {
   /** Copies of what was met before, so that what is shared is copied once. */
   copies = new Map();

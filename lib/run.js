@@ -8,7 +8,7 @@ import { copyFrozen } from "./frozen.js";
 import { notifyAll } from "./listeners.js";
 import { native } from "./native.js";
 import { rememberPlace, shortened } from "./sessions/archive.js";
-import { defaultRedactor } from "./redact.js";
+import { answered, defaultRedactor, redactTextBy } from "./redact.js";
 import { onAbort } from "./signals.js";
 import { describeThrown } from "./thrown.js";
 
@@ -402,7 +402,7 @@ export class Run {
     const { id, name, input } = this.values.get(key);
     const redact = this.family.parts.redact ?? defaultRedactor;
     try {
-      return Object.freeze({ id, name, input: copyFrozen(redact(input)) });
+      return Object.freeze({ id, name, input: copyFrozen(answered(redact(input))) });
     } catch {
       // A redactor that fails must not let through what it was to mask.
       return Object.freeze({ id, name, input: copyFrozen(defaultRedactor(input)) });
@@ -425,12 +425,7 @@ export class Run {
   #redacted(message) {
     const { redact } = this.family.parts;
     if (redact === undefined) return message;
-    try {
-      return String(redact(message));
-    } catch {
-      // A redactor that fails must not let through what it was to mask.
-      return native.redactText(message);
-    }
+    return redactTextBy(redact, message);
   }
 }
 

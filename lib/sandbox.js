@@ -20,9 +20,9 @@ export class HostSandbox {
     this.#initialized ??= this.#initialize();
     await this.#initialized;
     const wrapped = await this.#sandbox.wrap(command, { cwd: this.#workdir });
-    if (typeof wrapped === "string" && wrapped.trim() !== "") return wrapped;
-    const kind = wrapped === "" ? "an empty string" : wrapped === null ? "null" : typeof wrapped;
-    throw new TypeError(`the sandbox's wrap() must return a command line, got ${kind}`);
+    const problem = problemWith(wrapped);
+    if (problem !== null) throw new TypeError(`the sandbox's wrap() must return a command line, got ${problem}`);
+    return wrapped;
   }
 
   async #initialize() {
@@ -37,6 +37,14 @@ export class HostSandbox {
   async dispose() {
     await this.#sandbox.dispose?.();
   }
+}
+
+function problemWith(wrapped) {
+  if (wrapped === null) return "null";
+  if (typeof wrapped !== "string") return typeof wrapped;
+  if (wrapped.trim() === "") return wrapped === "" ? "an empty string" : "a blank string";
+  // The system takes UTF-8: what would run is not what the sandbox answered.
+  return wrapped.isWellFormed() ? null : "a string with half of a surrogate pair";
 }
 
 /** Has the sandbox wrap a command. */

@@ -62,6 +62,8 @@ const FAILING = {
   "initialize rejects": { initialize: () => Promise.reject(broken) },
   "wrap answers nothing": { wrap: () => undefined },
   "wrap answers an empty command": { wrap: () => "" },
+  "wrap answers a blank command": { wrap: () => " \n" },
+  "wrap answers what is no text of the system": { wrap: (command) => `${command} # \ud800` },
 };
 for (const [name, parts] of Object.entries(FAILING)) {
   test(`${name}: reason sandbox for each command, nothing is started, and the run goes on`, async (t) => {

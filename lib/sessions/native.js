@@ -1,7 +1,6 @@
 // The checkpointers that the core has: files and SQLite. Every operation runs on a thread of its own; here are the
 // promises. What is written, and how it survives, is the core's.
-import { resolve } from "node:path";
-
+import { absolutePath } from "../absolute-path.js";
 import { ConfigError, errorFromData } from "../errors.js";
 import { isOverdue, yieldToEventLoop } from "../fairness.js";
 import { NativeOperations } from "../native-operations.js";
@@ -116,7 +115,10 @@ function asError(data) {
  */
 export function fileCheckpointer(options) {
   const { dir } = checkOptions("fileCheckpointer", options, ["dir"]);
-  return new NativeCheckpointer({ kind: "file", dir: resolve(filled("fileCheckpointer", "dir", dir)) });
+  return new NativeCheckpointer({
+    kind: "file",
+    dir: absolutePath("fileCheckpointer: dir", filled("fileCheckpointer", "dir", dir)),
+  });
 }
 
 /**
@@ -141,7 +143,7 @@ export function sqliteCheckpointer(options) {
   }
   return new NativeCheckpointer({
     kind: "sqlite",
-    file: file === ":memory:" ? file : resolve(file),
+    file: file === ":memory:" ? file : absolutePath("sqliteCheckpointer: file", file),
     busyTimeoutMs: timeout,
     fullSync: synchronous !== "normal",
   });

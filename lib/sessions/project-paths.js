@@ -1,8 +1,9 @@
 // Where what belongs to one project is kept: a folder of the home that is named after the project's own.
 import { createHash } from "node:crypto";
 import { realpathSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 
+import { absolutePath } from "../absolute-path.js";
 import { ConfigError } from "../errors.js";
 import { defaultHome } from "../home.js";
 
@@ -26,9 +27,9 @@ export function resolveProjectPaths(options) {
       throw new ConfigError(`${name} must be a string that is not empty, got ${value === "" ? '""' : typeof value}`);
     }
   }
-  const absoluteHome = home === undefined ? defaultHome() : resolve(home);
+  const absoluteHome = home === undefined ? defaultHome() : absolutePath("home", home);
   const hash = createHash("sha256")
-    .update(realPath(resolve(workdir)))
+    .update(realPath(absolutePath("workdir", workdir)))
     .digest("hex")
     .slice(0, HASH_LENGTH);
   const project = join(absoluteHome, "projects", hash);

@@ -4,8 +4,7 @@ import { callbackFrame, inFrame } from "../context.js";
 import { AgentError, CheckpointConflictError, ConfigError } from "../errors.js";
 import { isOverdue, yieldToEventLoop } from "../fairness.js";
 import { tellManual } from "../listeners.js";
-import { native } from "../native.js";
-import { defaultRedactor } from "../redact.js";
+import { defaultRedactor, redactTextBy } from "../redact.js";
 import { describeThrown } from "../thrown.js";
 import { eventProblem } from "./fold.js";
 import { checkSequence } from "./memory.js";
@@ -245,13 +244,7 @@ class Progress {
   }
 
   #masked(message) {
-    const redact = this.#family.parts.redact ?? defaultRedactor;
-    try {
-      return String(redact(message));
-    } catch {
-      // A redactor that fails must not let through what it was to mask.
-      return native.redactText(message);
-    }
+    return redactTextBy(this.#family.parts.redact ?? defaultRedactor, message);
   }
 }
 
