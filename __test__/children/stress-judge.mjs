@@ -243,7 +243,7 @@ function judgeSections(facts, group, { status, isError, content }, say) {
     const { end } = run;
     const due = end.status === "completed" && end.result.text === "" ? "failed" : end.status;
     if (section.status !== due) say(`${child.id} was ${end.status}, and told as ${section.status}`);
-    const text = section.status === "completed" ? end.result.text : undefined;
+    const text = section.status === "completed" ? end.result?.text : undefined;
     if (text !== undefined && section.text !== text) say(`${child.id} said ${text}, and was told as ${section.text}`);
     if (section.status === "failed" && !section.text.startsWith("Error: "))
       say(`${child.id} failed, and was told as ${section.text}`);

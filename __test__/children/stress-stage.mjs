@@ -179,7 +179,7 @@ async function drive(stage, plan) {
   if (plan.abort === "already") stage.abort(plan, undefined);
   const timer = plan.abort === "timer" ? setTimeout(() => stage.abort(plan, undefined), plan.abortMs) : undefined;
   const options = { sessionId: plan.session.id, maxTurns: plan.maxTurns, steer: plan.steering };
-  if (plan.abort !== "none") options.signal = signal;
+  if (plan.abort !== "none" || stage.round.chances.chance(plan.id, "signal") < 0.5) options.signal = signal;
   try {
     return await within(begin(stage.agent, plan, options), `the run ${plan.id}`, LIMIT_MS);
   } catch (error) {
