@@ -16,14 +16,14 @@ test("the benchmarks run and report every row with a number", async () => {
   const counts = Object.fromEntries(Object.entries(sections).map(([name, rows]) => [name, rows.length]));
   assert.deepEqual(counts, {
     dispatch: 10,
-    runs: 6,
+    runs: 8,
     streaming: 4,
     permissions: 12,
     files: 4,
     commands: 4,
     "hook-commands": 8,
     sessions: 9,
-    lifetime: 6,
+    lifetime: 7,
   });
   for (const { label, ours, plain } of Object.values(sections).flat()) {
     assert.ok(Number.isFinite(ours ?? plain), label);

@@ -7,26 +7,29 @@ import { makeAgent } from "../agents.mjs";
 import { median, scaled, takeTurns } from "../measure.mjs";
 import { oneTurnModel } from "../models.mjs";
 
+const WITHOUT_FEATURES = { agents: false, tasks: false, background: false };
 const child = fileURLToPath(new URL("./many-agents.mjs", import.meta.url));
 
 /** @param {import("../measure.mjs").Pace} pace @returns {AsyncGenerator<import("../measure.mjs").Row>} */
 export async function* lifetimeRows(pace) {
   const agents = scaled(100, pace);
   const model = oneTurnModel();
-  const measured = await takeTurns(
-    {
-      lite: {
-        async batch() {
-          for (let index = 0; index < agents; index += 1) await makeAgent({ model }).close();
-        },
-      },
+  const variant = (config) => ({
+    async batch() {
+      for (let index = 0; index < agents; index += 1) await makeAgent({ model, ...config }).close();
     },
-    pace,
-  );
+  });
+  const measured = await takeTurns({ all: variant({}), without: variant(WITHOUT_FEATURES) }, pace);
+  const made = median(measured.all) / agents;
   yield {
     label: "create and close an agent",
-    ours: median(measured.lite) / agents,
+    ours: made,
     target: { kind: "time", limit: 300 },
+  };
+  yield {
+    label: "create and close, all features; plain: with none",
+    ours: made,
+    plain: median(measured.without) / agents,
   };
 
   // A fresh process each time: this one has made thousands of agents by now.

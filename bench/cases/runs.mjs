@@ -1,6 +1,8 @@
-// What runs, turns and calls cost, against the bare loop with the same model and the same tool.
+// What runs, turns and calls cost, against the bare loop with the same model and the same tool; what a run costs more for
+// features that it does not use; and how long many runs at the same time hold up the event loop.
 import { makeAgent, nothing } from "../agents.mjs";
 import { plainRun, plainSend } from "../baseline.mjs";
+import { longestStall, slowPace } from "../host.mjs";
 import { median, scaled, takeTurns } from "../measure.mjs";
 import { manyCallsModel, manyTurnsModel, oneTurnModel } from "../models.mjs";
 
@@ -8,6 +10,9 @@ const TURNS = 200;
 const CALLS = 200;
 /** How many turns at each end of a long run are looked at. */
 const EDGE = 40;
+const SESSIONS = 100;
+const TURNS_OF_SESSION = 20;
+const WITHOUT_FEATURES = { agents: false, tasks: false, background: false };
 
 /** @param {import("../measure.mjs").Pace} pace @returns {AsyncGenerator<import("../measure.mjs").Row>} */
 export async function* runRows(pace) {
@@ -34,6 +39,8 @@ export async function* runRows(pace) {
   yield* manyTurnsRows(pace);
   yield await manyCallsRow(`${CALLS} calls in one turn, a call`, false, pace);
   yield await manyCallsRow(`${CALLS} calls in one turn, a call with two hooks`, true, pace);
+  yield await featuresRow(pace);
+  yield await sessionsRow(pace);
 }
 
 async function oneTurnRow(label, { lite, plain }, pace) {
@@ -65,6 +72,27 @@ async function oneTurnRow(label, { lite, plain }, pace) {
     ours: median(measured.lite) / runs,
     plain: median(measured.plain) / runs,
     target: { kind: "time", limit: 100 },
+  };
+}
+
+/** The same agent twice: what stands under "plain" has fewer features. */
+async function featuresRow(pace) {
+  const runs = scaled(200, pace);
+  const variant = (config) => ({
+    prepare: () => makeAgent({ model: oneTurnModel(), ...config }),
+    async batch(agent) {
+      for (let index = 0; index < runs; index += 1) {
+        agent.clear();
+        await agent.send("hello");
+      }
+    },
+    clean: (agent) => agent.close(),
+  });
+  const measured = await takeTurns({ all: variant({}), without: variant(WITHOUT_FEATURES) }, pace);
+  return {
+    label: "one-turn run, all features; plain: with none",
+    ours: median(measured.all) / runs,
+    plain: median(measured.without) / runs,
   };
 }
 
@@ -151,4 +179,53 @@ async function manyCallsRow(label, hooked, pace) {
   );
   // The bare loop has no hooks: it is what a call costs without any.
   return { label, ours: median(measured.lite) / runs / CALLS, plain: median(measured.plain) / runs / CALLS };
+}
+
+/** Says as many turns of one call as it is told, in however many conversations at the same time. */
+function conversingModel(turns) {
+  const usage = { inputTokens: 10, outputTokens: 5 };
+  return {
+    id: "conversing",
+    async *stream({ messages }) {
+      const turn = messages.filter(({ role }) => role === "assistant").length;
+      const calls = turn < turns;
+      const content = calls
+        ? [{ type: "tool_call", id: `call_${turn}`, name: "nothing", input: { turn, path: "src/index.js" } }]
+        : [{ type: "text", text: "done" }];
+      yield {
+        type: "message_done",
+        message: { role: "assistant", content },
+        usage,
+        stopReason: calls ? "tool_use" : "stop",
+      };
+    },
+  };
+}
+
+/** Everything is ready at once, so that nothing but the agent lets the event loop have its turn. */
+async function sessionsRow(pace) {
+  const sessions = scaled(SESSIONS, pace);
+  const tools = [nothing];
+  const model = conversingModel(TURNS_OF_SESSION);
+  const atOnce = (run) => longestStall(() => Promise.all(Array.from({ length: sessions }, (_, index) => run(index))));
+  const measured = await takeTurns(
+    {
+      lite: {
+        prepare: () => makeAgent({ model, tools }),
+        batch: (agent) => atOnce((index) => agent.send("go", { sessionId: `session-${index}` })),
+        clean: (agent) => agent.close(),
+      },
+      plain: {
+        batch: () => atOnce(() => plainSend({ model, tools, messages: [{ role: "user", content: "go" }] })),
+      },
+    },
+    slowPace(pace),
+  );
+  const stallOf = (rounds) => median(rounds.map(({ stall }) => stall));
+  return {
+    label: `longest stall, ${sessions} sessions of ${TURNS_OF_SESSION} turns`,
+    ours: stallOf(measured.lite),
+    plain: stallOf(measured.plain),
+    target: { kind: "time", limit: 50_000 },
+  };
 }
