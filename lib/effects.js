@@ -73,6 +73,9 @@ export function perform(family, run, effect) {
     case "asked_call":
       run.keepAskedCall(effect.key, effect.call, effect.path);
       break;
+    case "redact":
+      family.answer(effect.id, 0, JSON.stringify(effect.texts.map((text) => run.redacted(text).toWellFormed())));
+      break;
     case "policy":
       performPolicy(family, run, effect);
       break;

@@ -1,6 +1,7 @@
 // The environment of commands: what the host gives, or six harmless variables of its own. Values are never shown: they may
 // be secrets.
 import { ConfigError } from "./errors.js";
+import { isPlainObject } from "./schema.js";
 
 const INHERITED_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TERM"];
 
@@ -11,7 +12,7 @@ const INHERITED_VARIABLES = ["PATH", "HOME", "TMPDIR", "LANG", "LC_ALL", "TERM"]
  * @throws {ConfigError}
  */
 export function checkEnvironment(name, value) {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (!isPlainObject(value)) {
     throw new ConfigError(`${name} must be an object, got ${kindOf(value)}`);
   }
   /** @type {[string, string][]} */

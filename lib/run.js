@@ -261,8 +261,8 @@ export class Run {
         event.error = this.#asError(event.error);
         break;
       case "diagnostic":
-        event.message = this.#redacted(event.message);
-        if (event.hook?.output !== undefined) event.hook.output = this.#redacted(event.hook.output);
+        // What hooks had to say was masked before it was cut.
+        if (event.hook === undefined) event.message = this.redacted(event.message);
         break;
       default:
         break;
@@ -352,11 +352,20 @@ export class Run {
     }
     const { usage, stopReason } = result;
     /** @type {Record<string, any>} */
-    const full = { messages: this.conversation.messages.slice(), text: this.text, usage, stopReason };
+    const full = { messages: this.#wholeMessages(), text: this.text, usage, stopReason };
     if (this.output !== undefined) full.output = this.output.value;
     const shared = this.family.listeners.length > 0 ? frozenResult(full, this.output) : full;
     this.deliver({ type: "done", reason: stopReason, result: shared });
     this.#resolve(full);
+  }
+
+  /** A run that never began may end in the middle of another's turn: calls that have no results yet are not told. */
+  #wholeMessages() {
+    const messages = this.conversation.messages.slice();
+    const last = messages.at(-1);
+    const isOpen = last?.role === "assistant" && last.content.some?.(({ type }) => type === "tool_call");
+    if (isOpen) messages.pop();
+    return messages;
   }
 
   /** An internal error ended it. */
@@ -419,10 +428,11 @@ export class Run {
 
   /** Words of the host's, which nobody has masked yet. */
   #masked(text) {
-    return this.family.parts.redact === undefined ? native.redactText(text) : this.#redacted(text);
+    return this.family.parts.redact === undefined ? native.redactText(text) : this.redacted(text);
   }
 
-  #redacted(message) {
+  /** A text as the host shows it. */
+  redacted(message) {
     const { redact } = this.family.parts;
     if (redact === undefined) return message;
     return redactTextBy(redact, message);

@@ -1,6 +1,7 @@
 // Reads what host code threw. It may be any value, and reading it may throw as well.
 
-const LONGEST_MESSAGE = 16 * 1024;
+/** More than is shown anywhere: what is cut here could part a secret. */
+const LONGEST_MESSAGE = 24 * 1024;
 
 /** @returns {{ name: string, message: string }} */
 export function describeThrown(value) {

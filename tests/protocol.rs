@@ -41,6 +41,7 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
         },
         Effect::WrapCommand { id, run, command: "true" },
         Effect::HookEvent { id, run, key: call, make: subject, keep: true },
+        Effect::Redact { id, run, texts: &[] },
         Effect::Policy { id, run, call, enforced: false },
         Effect::Visible { id, run, call, path: "a" },
         Effect::Approval { id, run, call },
@@ -90,6 +91,7 @@ fn one_of_each(subject: &HookSubject) -> Vec<Effect<'_>> {
             | Effect::KeepCall { .. }
             | Effect::WrapCommand { .. }
             | Effect::HookEvent { .. }
+            | Effect::Redact { .. }
             | Effect::Policy { .. }
             | Effect::Visible { .. }
             | Effect::Approval { .. }

@@ -3,6 +3,9 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { Worker } from "node:worker_threads";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runChild } from "../support/child.mjs";
 import { within } from "../support/model.mjs";
@@ -219,15 +222,18 @@ const inWorker = (script) => `
   import { workerData, parentPort } from "node:worker_threads";
   const lite = await import(workerData.index);
   const support = await import(workerData.support);
-  const makeAgent = (config = {}) => lite.createLiteAgent({ workdir: workerData.work, home: workerData.work, model: support.scriptedModel([{ text: "ok" }]), ...config });
+  const makeAgent = (config = {}) => lite.createLiteAgent({ workdir: workerData.work, home: workerData.home, model: support.scriptedModel([{ text: "ok" }]), ...config });
   ${script}
 `;
 
-function startWorker(script) {
+function startWorker(t, script) {
+  const home = mkdtempSync(join(tmpdir(), "lite-agent-test-"));
+  t.after(() => rmSync(home, { recursive: true, force: true }));
   return new Worker(new URL(`data:text/javascript,${encodeURIComponent(inWorker(script))}`), {
     workerData: {
       index: new URL("../../index.js", import.meta.url).href,
       support: new URL("../support/model.mjs", import.meta.url).href,
+      home,
       work: fileURLToPath(new URL(".", import.meta.url)),
     },
   });
@@ -244,8 +250,8 @@ const RUN_WITH_HOOKS = `
   parentPort.postMessage(fired.map(({ event }) => event).join());
 `;
 
-test("an agent works in a worker thread, whose thread ends by itself", async () => {
-  const worker = startWorker(RUN_WITH_HOOKS);
+test("an agent works in a worker thread, whose thread ends by itself", async (t) => {
+  const worker = startWorker(t, RUN_WITH_HOOKS);
   const messages = [];
   worker.on("message", (message) => messages.push(message));
   const [code] = await within(once(worker, "exit"), "the worker's own end", 20_000);
@@ -253,8 +259,8 @@ test("an agent works in a worker thread, whose thread ends by itself", async () 
   assert.deepEqual(messages, ["run:start,tool:start,tool:end,run:end"]);
 });
 
-test("agents in several worker threads and in the main one run at the same time", async () => {
-  const workers = Array.from({ length: 4 }, () => startWorker(RUN_WITH_HOOKS));
+test("agents in several worker threads and in the main one run at the same time", async (t) => {
+  const workers = Array.from({ length: 4 }, () => startWorker(t, RUN_WITH_HOOKS));
   const messages = await within(
     Promise.all(
       workers.map(async (worker) => {

@@ -20,7 +20,6 @@ use crate::error::CoreError;
 use crate::event::{Event, HookFailure, Level};
 use crate::hooks::{HookDiagnostic, HookFiles, Registry};
 use crate::host::{Effect, Host, Spawner};
-use crate::permission::redact::redact_text;
 use crate::permission::{Policy, default_policy};
 use crate::process::{Runner, locate_supervisor};
 use crate::session::{Session, Turn};
@@ -339,11 +338,6 @@ impl Family {
         let Some(session) = idle.cloned() else { return };
         sessions.remove(session.id());
         self.host.emit(&Effect::ForgetSession { session: session.id() });
-    }
-
-    /// The text without its secrets, unless the host masks them itself.
-    pub(super) fn redacted(&self, text: &str) -> String {
-        if self.options.host_redacts { text.to_string() } else { redact_text(text).into_owned() }
     }
 
     /// The one place that reports what hooks have to say.

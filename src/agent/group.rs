@@ -164,6 +164,10 @@ impl Group {
             () = tokio::time::sleep(Duration::from_millis(limit)) => cancel.cancel(),
         }
         let end = run.await;
+        // It may have been over, and its end hooks alone have gone on.
+        if end.status != HookStatus::Cancelled {
+            return end;
+        }
         RunEnd { status: HookStatus::Failed, error: Some(format!("timed out after {limit} ms")), ..end }
     }
 

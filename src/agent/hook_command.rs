@@ -13,10 +13,11 @@ use super::kept_output::{Keep, KeptOutput};
 use super::run::{Run, Stopped};
 use crate::event::{HookError, HookFailureReason};
 use crate::hooks::{
-    CommandFailure, CommandPort, CommandReport, CommandRequest, EventRequest, MAX_REPORTED_OUTPUT_BYTES,
+    CommandFailure, CommandPort, CommandReport, CommandRequest, EventRequest, MAX_OUTPUT_BYTES,
+    MAX_REPORTED_OUTPUT_BYTES,
 };
 use crate::host::{Effect, MadeCall};
-use crate::process::{DEFAULT_OUTPUT_BYTES, End};
+use crate::process::End;
 use crate::types::ToolCall;
 
 const SHELL: &str = "/bin/sh";
@@ -69,7 +70,8 @@ impl Run {
             "configFile": &*request.config_file,
         });
         let key = self.family.host.reserve(1);
-        let id = format!("hook_{}_{}", self.key.0, key.0);
+        // Unlike those of all other agents: audits are read together.
+        let id = self.family.new_hook_id();
         self.family.host.emit(&Effect::KeepCall {
             run: self.key,
             key,
@@ -78,7 +80,20 @@ impl Run {
         let verdict = self.family.root.policy.as_ref().map(|policy| policy.check(HOOK, &input, &mut |_rule| false));
         let call = ToolCall { id, name: HOOK.to_string(), input: input.to_string().into(), refused: None };
         let asked = Asked { call: &call, key, turn: self.turn.get(), enforced: true };
-        self.gate(&asked, verdict).await.map_err(|stopped| match stopped {
+        // A run that was stopped waits no longer for a decision than for a command.
+        let patience = async {
+            self.stop.cancelled().await;
+            tokio::time::sleep(request.timeout).await;
+        };
+        let decided = tokio::select! {
+            biased;
+            decided = self.gate(&asked, verdict) => decided,
+            () = patience => {
+                let limit = request.timeout.as_millis();
+                return Ok(Gate::Shut(format!("it was not decided within {limit} ms of the run's cancellation")));
+            }
+        };
+        decided.map_err(|stopped| match stopped {
             Stopped::Cancelled => "the run was cancelled before the decision was stored".to_string(),
             Stopped::Failed(failure) => format!("the decision could not be stored: {}", failure.thrown.message),
         })
@@ -92,7 +107,7 @@ impl Run {
             stdin: request.input.to_vec(),
             timeout: Some(request.timeout),
         };
-        let kept = KeptOutput::new(KEEP, DEFAULT_OUTPUT_BYTES as u64);
+        let kept = KeptOutput::new(KEEP, MAX_OUTPUT_BYTES as u64);
         let running = self.run_command(line, kept.clone());
         // The sandbox's own time counts as well; the runner's deadline comes first where there is a command.
         let ended = tokio::time::timeout(request.timeout + RUNNER_SETTLES, running).await;

@@ -20,6 +20,10 @@ impl Family {
         format!("group_{}", self.unguessable())
     }
 
+    pub(super) fn new_hook_id(&self) -> String {
+        format!("hook_{}", self.unguessable())
+    }
+
     pub(super) fn new_command_id(&self) -> String {
         format!("bg_{}", self.unguessable())
     }

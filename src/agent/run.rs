@@ -13,6 +13,7 @@ use crate::error::CoreError;
 use crate::event::{ErrorReference, Event, HookError, Level};
 use crate::hooks::{Commands, Dispatch};
 use crate::host::{Answer, Call, Effect, HookSubject, HostError, HostErrorKind, MiddlewarePoint, Recorded, RunSummary};
+use crate::permission::redact::redact_text;
 use crate::session::{Session, Turn};
 use crate::types::{CallId, HookName, HookStatus, MessageOutline, RunKey, RunStopReason, Usage};
 
@@ -272,7 +273,8 @@ impl Run {
             subject,
             cancel: abandon.then_some(&self.stop),
             commands: Some(Commands { port: self, tool }),
-            redact: &|text| self.family.redacted(text),
+            redact: &|text| redact_text(text).into_owned(),
+            host_redacts: self.family.options.host_redacts,
             report: &|diagnostic| self.family.report_hook(self.key, &diagnostic),
         };
         dispatch.run(registrations).await.map_err(|_abandoned| Stopped::Cancelled)

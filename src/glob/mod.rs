@@ -5,11 +5,21 @@
 
 use regex::{Regex, RegexBuilder};
 
+/// A glob over names that is longer means no name: compiling many such would take seconds.
+const MAX_NAME_GLOB_BYTES: usize = 256;
+
 /// A compiled glob, with classes and braces. Dot files match.
 #[derive(Debug)]
 pub struct Glob {
-    regex: Regex,
+    matcher: Matcher,
     negated: bool,
+}
+
+#[derive(Debug)]
+enum Matcher {
+    /// Nothing in it has a meaning: the text itself.
+    Text(String),
+    Regex(Regex),
 }
 
 impl Glob {
@@ -29,6 +39,9 @@ impl Glob {
     /// # Errors
     /// Says what is wrong with the glob.
     pub fn of_name(glob: &str) -> Result<Glob, String> {
+        if glob.len() > MAX_NAME_GLOB_BYTES {
+            return Err(format!("it has {} bytes, and at most {MAX_NAME_GLOB_BYTES} are taken", glob.len()));
+        }
         if glob.starts_with('!') {
             return Err("it cannot be negated (write \\! for the character)".to_string());
         }
@@ -39,17 +52,24 @@ impl Glob {
         if glob.is_empty() {
             return Err("it is empty".to_string());
         }
+        if !glob.contains(['*', '?', '[', ']', '{', '}', ',', '\\']) {
+            return Ok(Glob { matcher: Matcher::Text(glob.to_string()), negated });
+        }
         let source = Translation::of(glob, components)?;
         let regex = RegexBuilder::new(&source).dot_matches_new_line(true).build().map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => "it is too long".to_string(),
             _ => "it is nested too deeply, or has an empty range".to_string(),
         })?;
-        Ok(Glob { regex, negated })
+        Ok(Glob { matcher: Matcher::Regex(regex), negated })
     }
 
     /// Whether the whole text matches.
     pub fn matches(&self, text: &str) -> bool {
-        self.regex.is_match(text) != self.negated
+        let matches = match &self.matcher {
+            Matcher::Text(own) => own == text,
+            Matcher::Regex(regex) => regex.is_match(text),
+        };
+        matches != self.negated
     }
 }
 

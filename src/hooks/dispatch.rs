@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::command::{CommandFailure, CommandPort, CommandReport, CommandRequest, Commands, EventRequest};
-use super::failure::{HookDiagnostic, Redact, in_words};
+use super::failure::{HookDiagnostic, MAX_LISTED_PATHS, MAX_REPORTED_OUTPUT_BYTES, in_words, last};
 use super::files::CommandHook;
 use super::payload::{MAX_PAYLOAD_BYTES, Payload, PayloadError};
 use super::registry::{Entry, Registration, Snapshot};
@@ -27,8 +27,10 @@ pub struct Dispatch<'a> {
     pub cancel: Option<&'a CancellationToken>,
     /// Without it, commands of the snapshot fail.
     pub commands: Option<Commands<'a>>,
-    /// Masks secrets in what `report` is told.
-    pub redact: Redact<'a>,
+    /// Masks the secrets of a text.
+    pub redact: &'a dyn Fn(&str) -> String,
+    /// The host masks them itself, and is asked.
+    pub host_redacts: bool,
     /// Told of each failure as it happens.
     pub report: &'a dyn Fn(HookDiagnostic),
 }
@@ -101,10 +103,10 @@ impl Dispatch<'_> {
             last,
         });
         let ended = call.within(Some(registration.timeout)).await;
-        self.judge(index, registration.timeout, ended);
+        self.judge(index, registration.timeout, ended).await;
     }
 
-    fn judge(&self, index: usize, timeout: Duration, ended: Timed) {
+    async fn judge(&self, index: usize, timeout: Duration, ended: Timed) {
         let (reason, elapsed, thrown) = match ended {
             Timed::Answered(answer) => match answer.outcome {
                 Ok(_) => return,
@@ -126,7 +128,14 @@ impl Dispatch<'_> {
             duration_ms: elapsed.as_secs_f64() * 1000.0,
             output: None,
         };
-        (self.report)(HookDiagnostic::of_handler(failure, thrown.as_ref(), self.redact));
+        let words = match &thrown {
+            Some(error) => {
+                let [words] = self.masked([in_words(error)]).await;
+                Some(words)
+            }
+            None => None,
+        };
+        (self.report)(HookDiagnostic::of_handler(failure, words.as_deref()));
     }
 
     async fn command(&self, index: usize, command: &CommandHook, event: &mut SharedEvent, handlers_follow: bool) {
@@ -135,7 +144,23 @@ impl Dispatch<'_> {
             CommandReport::Denied(reason) => not_run(HookFailureReason::Denied, reason),
             CommandReport::Failed(failure) => failure,
         };
-        (self.report)(HookDiagnostic::of_command(self.subject.event, index, command, failure, self.redact));
+        let output = last(&failure.output, MAX_REPORTED_OUTPUT_BYTES).to_string();
+        let texts = [output, failure.message.clone(), command.command.to_string()];
+        let [output, message, words] = self.masked(texts).await;
+        let failure = CommandFailure { output, message, ..failure };
+        (self.report)(HookDiagnostic::of_command(self.subject.event, index, command, failure, &words));
+    }
+
+    /// The texts with their secrets masked, by the host where it does so itself.
+    async fn masked<const N: usize>(&self, texts: [String; N]) -> [String; N] {
+        if self.host_redacts && texts.iter().any(|text| !text.is_empty()) {
+            let call = self.host.call(|id| Effect::Redact { id, run: self.run, texts: &texts });
+            let masked = call.await.outcome.ok().and_then(|json| serde_json::from_str::<Vec<String>>(&json).ok());
+            if let Some(masked) = masked.and_then(|masked| <[String; N]>::try_from(masked).ok()) {
+                return masked;
+            }
+        }
+        texts.map(|text| (self.redact)(&text))
     }
 
     async fn run_command(
@@ -188,7 +213,12 @@ impl Dispatch<'_> {
         match shortened {
             Ok(Ok(payload)) => {
                 let subject = self.subject.event;
-                (self.report)(HookDiagnostic::of_shortened(subject, event_bytes, &payload.truncated, self.redact));
+                let count = payload.truncated.len();
+                let mut listed = Vec::new();
+                for path in payload.truncated.iter().take(MAX_LISTED_PATHS) {
+                    listed.extend(self.masked([path.clone()]).await);
+                }
+                (self.report)(HookDiagnostic::of_shortened(subject, event_bytes, &listed, count));
                 Ok(payload)
             }
             Ok(Err(PayloadError::TooLong)) => Err(NoPayload {

@@ -1,10 +1,11 @@
-//! What the diagnostics of hooks say. Everything that a hook threw, wrote or was given goes through redaction here, before
-//! anything is cut that could part a secret. Knows nothing of how redaction works.
+//! What the diagnostics of hooks say. What a hook threw, wrote or was given comes here with its secrets masked, and whole:
+//! what was cut before could have parted a secret. Knows nothing of how redaction works.
 
 use super::command::CommandFailure;
 use super::files::CommandHook;
 use super::payload::MAX_PAYLOAD_BYTES;
 use crate::event::{HookError, HookFailure, HookFailureReason, Level};
+use crate::json::escape_invisible;
 use crate::types::HookName;
 
 /// How much of a command's output a failure shows, from its end.
@@ -16,8 +17,14 @@ pub const MAX_REPORTED_OUTPUT_BYTES: usize = 12 * 1024;
 /// How much of a line of output, or of a command, a message shows.
 const MAX_QUOTED_CHARS: usize = 200;
 
+/// How much a command may write; the runner is told the same.
+pub const MAX_OUTPUT_BYTES: usize = 64 * 1024;
+
 /// How many paths a message lists.
-const MAX_LISTED_PATHS: usize = 5;
+pub(super) const MAX_LISTED_PATHS: usize = 5;
+
+/// How much of what a handler threw a message shows.
+const MAX_THROWN_BYTES: usize = 16 * 1024;
 
 /// One diagnostic about a hook, secrets masked.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,16 +36,13 @@ pub struct HookDiagnostic {
     pub failure: Option<HookFailure>,
 }
 
-/// Masks the secrets of a text.
-pub type Redact<'a> = &'a dyn Fn(&str) -> String;
-
 impl HookDiagnostic {
     fn failed(message: String, failure: HookFailure) -> HookDiagnostic {
         HookDiagnostic { level: Level::Error, code: "hook_failed", message, failure: Some(failure) }
     }
 
-    /// A handler failed.
-    pub(super) fn of_handler(failure: HookFailure, thrown: Option<&HookError>, redact: Redact<'_>) -> HookDiagnostic {
+    /// A handler failed; `thrown`: in words, masked.
+    pub(super) fn of_handler(failure: HookFailure, thrown: Option<&str>) -> HookDiagnostic {
         let event = failure.event.as_str();
         let place = failure.index;
         let message = match failure.reason {
@@ -48,31 +52,32 @@ impl HookDiagnostic {
                 failure.duration_ms
             ),
             reason => {
-                let thrown = thrown.map_or("nothing".to_string(), |error| redact(&in_words(error)));
+                let thrown = thrown.map_or("nothing", |words| first(words, MAX_THROWN_BYTES));
                 format!("{event} hook #{place} (programmatic) failed: {}, it threw {thrown}", reason.as_str())
             }
         };
         HookDiagnostic::failed(message, failure)
     }
 
-    /// A command failed, at this place among the registrations of its event.
+    /// A command failed, at this place among the registrations of its event. `words`: the command, masked, as all texts of
+    /// the failure are.
     pub(super) fn of_command(
         event: HookName,
         index: usize,
         command: &CommandHook,
         failed: CommandFailure,
-        redact: Redact<'_>,
+        words: &str,
     ) -> HookDiagnostic {
         let CommandFailure { reason, exit_code, output, duration, message } = failed;
-        let output = tail(&output, redact);
-        let what = what_happened(reason, exit_code, &redact(&message), &output, command.timeout.as_millis());
+        let output = last(&output, MAX_OUTPUT_TAIL_BYTES).to_string();
+        let what = what_happened(reason, exit_code, &message, &output, command.timeout.as_millis());
         let message = format!(
             "{event} hook #{index} ({source}, {file}) failed: {reason}, {what}; the command is {words}",
             event = event.as_str(),
             source = command.source.as_str(),
             file = command.config_file,
             reason = reason.as_str(),
-            words = quoted(&redact(&command.command)),
+            words = quoted(words),
         );
         let failure = HookFailure {
             event,
@@ -87,17 +92,17 @@ impl HookDiagnostic {
         HookDiagnostic::failed(message, failure)
     }
 
-    /// The event was shortened for the commands of one dispatch.
-    pub(super) fn of_shortened(event: HookName, bytes: usize, paths: &[String], redact: Redact<'_>) -> HookDiagnostic {
-        let listed = paths.iter().take(MAX_LISTED_PATHS).map(|path| quoted(&redact(path)));
-        let listed = listed.collect::<Vec<_>>().join(", ");
-        let more = match paths.len().saturating_sub(MAX_LISTED_PATHS) {
+    /// The event was shortened for the commands of one dispatch, at so many places; `listed`: the paths of the first of
+    /// them, masked.
+    pub(super) fn of_shortened(event: HookName, bytes: usize, listed: &[String], count: usize) -> HookDiagnostic {
+        let names = listed.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(", ");
+        let more = match count.saturating_sub(listed.len()) {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
         let message = format!(
             "{} hooks: the event has {bytes} bytes, and commands get at most {MAX_PAYLOAD_BYTES}; shortened for them: \
-             {listed}{more}",
+             {names}{more}",
             event.as_str()
         );
         HookDiagnostic { level: Level::Warning, code: "hook_input_truncated", message, failure: None }
@@ -135,8 +140,10 @@ fn what_happened(
         HookFailureReason::InputLimit => {
             or("its event is too long, and cannot be shortened to fit, so nothing was started")
         }
-        HookFailureReason::OutputLimit => or("it wrote more than it may and was killed"),
-        HookFailureReason::MemoryLimit => or("it took more memory than it may and was killed"),
+        HookFailureReason::OutputLimit => {
+            or(&format!("it wrote more than the {MAX_OUTPUT_BYTES} bytes that it may and was killed"))
+        }
+        HookFailureReason::MemoryLimit => or("it took more memory than bash.memoryBytes allows and was killed"),
         HookFailureReason::Error => or("something failed that was not the command"),
     }
 }
@@ -146,14 +153,13 @@ pub(super) fn in_words(error: &HookError) -> String {
     format!("{}: {}", error.name, error.message)
 }
 
-/// The end of what a command wrote, secrets masked.
-fn tail(output: &str, redact: Redact<'_>) -> String {
-    let redacted = redact(last(output, MAX_REPORTED_OUTPUT_BYTES));
-    last(&redacted, MAX_OUTPUT_TAIL_BYTES).to_string()
+/// The longest beginning of the text that fits into `max_bytes` and ends between characters.
+fn first(text: &str, max_bytes: usize) -> &str {
+    text.get(..text.floor_char_boundary(max_bytes)).unwrap_or(text)
 }
 
 /// The longest end of the text that fits into `max_bytes` and begins between characters.
-fn last(text: &str, max_bytes: usize) -> &str {
+pub(super) fn last(text: &str, max_bytes: usize) -> &str {
     text.get(text.ceil_char_boundary(text.len().saturating_sub(max_bytes))..).unwrap_or(text)
 }
 
@@ -161,5 +167,5 @@ fn last(text: &str, max_bytes: usize) -> &str {
 fn quoted(text: &str) -> String {
     let end = text.char_indices().nth(MAX_QUOTED_CHARS).map_or(text.len(), |(at, _)| at);
     let cut = if end < text.len() { "…" } else { "" };
-    serde_json::Value::from(format!("{}{cut}", text.get(..end).unwrap_or(text))).to_string()
+    escape_invisible(&serde_json::Value::from(format!("{}{cut}", text.get(..end).unwrap_or(text))).to_string())
 }

@@ -55,6 +55,9 @@ pub struct CommandHook {
     tools: Option<Glob>,
 }
 
+/// No tool has a longer name.
+const MAX_NAME_BYTES: usize = 256;
+
 impl CommandHook {
     fn new(source: HookOrigin, config_file: &Rc<str>, entry: Entry) -> CommandHook {
         let Entry { tools, command, timeout } = entry;
@@ -64,7 +67,10 @@ impl CommandHook {
     /// Whether the command is for an event of this tool; for an event of none, whatever the command's `match`.
     pub fn is_for(&self, tool: Option<&str>) -> bool {
         match (&self.tools, tool) {
-            (Some(tools), Some(tool)) => tools.matches(tool),
+            // A model may make up a name of any length.
+            (Some(tools), Some(tool)) => {
+                tools.matches(tool.get(..tool.floor_char_boundary(MAX_NAME_BYTES)).unwrap_or(tool))
+            }
             _ => true,
         }
     }

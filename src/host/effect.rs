@@ -285,6 +285,8 @@ pub enum Effect<'a> {
     WrapCommand { id: CallId, run: RunKey, command: &'a str },
     /// Write a hook event, made of `make`, as JSON text for commands; with `keep`, handlers will be given it under `key`.
     HookEvent { id: CallId, run: RunKey, key: CallId, make: &'a HookSubject, keep: bool },
+    /// Have the host mask the secrets of texts. Answered with as many texts.
+    Redact { id: CallId, run: RunKey, texts: &'a [String] },
     /// Ask the host's policy about a call; that of the root agent, if `enforced`. Answered with a verdict.
     Policy { id: CallId, run: RunKey, call: CallId, enforced: bool },
     /// Ask the host's policy whether a search may show a path. Answered with whether it may.
@@ -367,7 +369,7 @@ pub enum Effect<'a> {
 
 impl Effect<'_> {
     /// The tags of all variants, in order: what `lib/effects.js` must have a case for.
-    pub const TAGS: [&'static str; 40] = [
+    pub const TAGS: [&'static str; 41] = [
         "model",
         "check",
         "tool",
@@ -387,6 +389,7 @@ impl Effect<'_> {
         "keep_call",
         "wrap_command",
         "hook_event",
+        "redact",
         "policy",
         "visible",
         "approval",

@@ -31,5 +31,24 @@ pub fn quote(text: &str) -> String {
     let end = text.char_indices().nth(MAX_QUOTED_CHARS).map_or(text.len(), |(at, _)| at);
     let start = text.get(..end).unwrap_or(text);
     let cut = if end < text.len() { "…" } else { "" };
-    serde_json::Value::from(format!("{start}{cut}")).to_string()
+    escape_invisible(&serde_json::Value::from(format!("{start}{cut}")).to_string())
+}
+
+/// Characters that show as nothing, or turn the text around them about, as JSON escapes them.
+pub fn escape_invisible(text: &str) -> String {
+    let is_invisible = |character: char| {
+        matches!(character, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')
+    };
+    if !text.contains(is_invisible) {
+        return text.to_string();
+    }
+    text.chars().fold(String::with_capacity(text.len()), |mut escaped, character| {
+        if is_invisible(character) {
+            escaped.push_str(&format!("\\u{:04x}", u32::from(character)));
+        } else {
+            escaped.push(character);
+        }
+        escaped
+    })
 }
