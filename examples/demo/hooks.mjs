@@ -37,15 +37,16 @@ export class HookCount {
   }
 }
 
-/** Appends one line for each event to a file: who, what, how it ended. */
+/** Appends one line for each event to a file: who, what, how it ended. Children have an agentId. */
 export function keepAudit(file) {
-  return async ({ event, runId, source, ...rest }) => {
+  return async ({ event, runId, agentId, source, ...rest }) => {
     const { status, call, durationMs, error, input } = rest;
     const prompt = typeof input === "string" ? input : undefined;
     const entry = {
       at: new Date().toISOString(),
       event,
       runId,
+      agentId,
       source,
       status,
       tool: call?.name,

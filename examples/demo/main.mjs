@@ -1,5 +1,6 @@
 // npm run demo: a scripted model works on a small real folder with the built-in tools, under a policy, with hooks as
-// functions and as commands. Then a second agent takes up the stored conversation.
+// functions and as commands; hands work to three children, beside a command in the background; and a second agent takes up
+// the stored conversation.
 //
 //   npm run demo                  in a new temporary folder, which is removed at the end
 //   npm run demo -- ./somewhere   in a folder of yours, which must be empty and stays
@@ -9,7 +10,7 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import { createLiteAgent } from "lite-agent";
 import { HookCount, keepAudit, timeTools } from "./hooks.mjs";
 import { scriptedModel } from "./model.mjs";
-import { onApproval, permission } from "./permissions.mjs";
+import { onApproval, permission, subagentPermission } from "./permissions.mjs";
 import { checkProject, createProject, readProject } from "./project.mjs";
 import { showSummary } from "./summary.mjs";
 import { Tally } from "./tally.mjs";
@@ -42,6 +43,7 @@ async function demonstrate(view, folder) {
   view.line();
   view.line(`  project    ${workdir}`);
   view.line("  policy     secrets/ is denied, deleting is asked for, the shell may run `node check.mjs`");
+  view.line("             and `sh scripts/watch.sh`; children may read and search");
   view.line("  functions  audit  writes a line at the start and the end of every run and tool");
   view.line("             timer  adds up how long each tool takes");
   view.line("  commands   of home/hooks.json and project/.lite-agent/hooks.json: one fails, one is too slow,");
@@ -62,12 +64,14 @@ async function demonstrate(view, folder) {
       home,
       system: "You look after a small project.",
       permission,
+      subagentPermission,
       onApproval,
     });
     // `count` only lets the summary know: agent.hook("tool:end", timeTools(toolTimes)) would do.
     for (const name of HOOK_NAMES) agent.hook(name, hooks.count("audit", keepAudit(auditFile)));
     agent.hook("tool:end", hooks.count("timer", timeTools(toolTimes)));
-    agent.hook("run:end", ({ status }) => tally.runEnded(status));
+    agent.hook("run:start", (event) => tally.runBegan(event));
+    agent.hook("run:end", (event) => tally.runEnded(event));
     // Observing is for subscribe(): it waits for nothing and nothing waits for it.
     agent.subscribe(({ event }) => {
       tally.event(event);
@@ -78,9 +82,7 @@ async function demonstrate(view, folder) {
 
   async function run(agent, prompt, options) {
     view.prompt(prompt);
-    tally.runBegins(prompt);
-    const { usage } = await agent.send(prompt, options);
-    tally.runSettled(usage);
+    await agent.send(prompt, options);
   }
 
   const first = makeAgent();
@@ -90,8 +92,14 @@ async function demonstrate(view, folder) {
     view.heading("Run 1");
     await run(first, "Do what is to do.");
 
-    // The second is called off while the model speaks: its hooks at the end run all the same.
-    view.heading("Run 2");
+    // Three children look at the sources at the same time, and a command goes on beside them. The run is over long before;
+    // what they come to is taken up by a run of its own, which awaitIdle() waits for.
+    view.heading("Run 2: three children, and a command in the background");
+    await run(first, "Review the sources, each by an agent of its own, and keep checking meanwhile.");
+    await first.awaitIdle();
+
+    // The third is called off while the model speaks: its hooks at the end run all the same.
+    view.heading("Run 3");
     const controller = new AbortController();
     const stopListening = first.subscribe(({ event }) => {
       if (event.type === "text_delta" && event.text.startsWith("title,")) {
@@ -106,7 +114,7 @@ async function demonstrate(view, folder) {
   }
 
   // The first agent and its model are gone. What they said is in the home's folder.
-  view.heading("Run 3: another agent resumes the session");
+  view.heading("Run 4: another agent resumes the session");
   const second = makeAgent();
   let prompts;
   try {
@@ -127,12 +135,15 @@ async function demonstrate(view, folder) {
     files: { before: before.files, after: await readProject(workdir) },
     checks: { before: before.check, after: await checkProject(workdir) },
   });
-  const linesOf = async (file) => (await readFile(join(folder, file), "utf8")).trim().split("\n").length;
+  const linesOf = async (file) => (await readFile(join(folder, file), "utf8")).trim().split("\n");
+  const audited = (await linesOf("audit.jsonl")).map((line) => JSON.parse(line));
+  const children = audited.filter(({ agentId }) => agentId !== undefined);
   view.line();
-  view.line(`  audit.jsonl, written by the function, has ${await linesOf("audit.jsonl")} lines;`);
-  view.line(`  runs.jsonl, written by the user's hooks.json, has ${await linesOf("runs.jsonl")}.`);
+  view.line(`  audit.jsonl, written by the function, has ${audited.length} lines, ${children.length} of them of`);
+  view.line(`  ${new Set(children.map(({ agentId }) => agentId)).size} children, told apart by their agentId;`);
+  view.line(`  runs.jsonl, written by the user's hooks.json, has ${(await linesOf("runs.jsonl")).length}.`);
   view.line("  The stored session has these prompts:");
-  for (const prompt of prompts) view.line(`    ${prompt}`);
+  for (const prompt of prompts) view.line(`    ${prompt.split("\n")[0]}`);
 }
 
 await main();

@@ -12,7 +12,10 @@ export function scriptedModel({ paceMs }) {
   return {
     id: "scripted",
     async *stream(request, signal) {
-      const { say, calls = [] } = nextStep(conversationSoFar(request.messages));
+      const conversation = conversationSoFar(request.messages);
+      // A child knows nothing but its definition, which is its system prompt, and its task.
+      const isReviewer = request.system.startsWith("You are a reviewer");
+      const { say, calls = [] } = isReviewer ? review(conversation) : nextStep(conversation);
       for (const word of say.match(/\S+\s*/g)) {
         // A model that honours its signal stops in the middle of a word when the run is cancelled.
         await pause(paceMs, undefined, { signal });
@@ -52,6 +55,8 @@ function conversationSoFar(messages) {
 
 function nextStep(conversation) {
   const prompt = conversation.prompts.at(-1);
+  if (prompt.startsWith("<background-task-completed")) return takeUp(conversation, prompt);
+  if (/review/i.test(prompt)) return delegate(conversation);
   if (/to do/i.test(prompt)) return workOff(conversation);
   if (/changed/i.test(prompt)) return tell(conversation);
   return {
@@ -139,6 +144,63 @@ function workOff({ answered }) {
   return { say: `Four of five items are done, and the check ${holds ? "holds" : "still fails"}. One is left for you.` };
 }
 
+/** Starts a command that goes on, and an agent for each source; then the run is over, and they are not. */
+function delegate({ answered }) {
+  if (callOf(answered, "Agent") !== undefined) {
+    return { say: "They are at work. I go on when all of them are over." };
+  }
+  const sources = callOf(answered, "glob")
+    .content.split("\n")
+    .filter((path) => path.startsWith("src/"));
+  const task = (path) => ({
+    display_name: path,
+    subagent_type: "reviewer",
+    prompt: `${path}: what does it export, and where is that used?`,
+  });
+  return {
+    say: "I start a watch that keeps checking, and a reviewer for each source.",
+    calls: [
+      ["bash", { command: "sh scripts/watch.sh", run_in_background: true }],
+      ["Agent", { tasks: sources.map(task) }],
+    ],
+  };
+}
+
+/** A child: reads its file, looks for what that exports, and reports. */
+function review({ prompts, answered }) {
+  const [path] = prompts.at(-1).split(":");
+  const source = callOf(answered, "read_file", path);
+  if (source === undefined) return { say: `I read ${path}.`, calls: [["read_file", { path }]] };
+  const [, name] = /export function (\w+)/.exec(source.content);
+  const found = callOf(answered, "grep");
+  if (found === undefined) return { say: `Who uses ${name}?`, calls: [["grep", { pattern: name, glob: "*.mjs" }]] };
+  const places = found.content.match(/^[^:\n]+:\d+/gm);
+  return { say: `${path} exports ${name}, used at ${places.join(" and ")}.` };
+}
+
+/** What the reviewers came to, as the run that takes it up gets it: it is read, kept, and the watch ended. */
+function takeUp({ answered }, completion) {
+  const [id] = /bg_\w+/.exec(answered.findLast(({ input }) => input.run_in_background).content);
+  const watched = callOf(answered, "BashOutput")?.content;
+  if (watched === undefined || watched === "[running]") {
+    return { say: "The reviews are there. What does the watch say?", calls: [["BashOutput", { id }]] };
+  }
+  if (callOf(answered, "KillBackground") === undefined) {
+    const reviews = completion.match(/^src\/.+ exports .+$/gm);
+    const { content } = callOf(answered, "write_file", "CHANGELOG.md").input;
+    const last = content.trimEnd().split("\n").at(-1);
+    const added = ["", "## Reviewed", ...reviews.map((one) => `- ${one}`)].join("\n");
+    return {
+      say: "I keep what they report, and end the watch.",
+      calls: [
+        ["edit_file", { path: "CHANGELOG.md", old_text: last, new_text: `${last}\n${added}` }],
+        ["KillBackground", { id }],
+      ],
+    };
+  }
+  return { say: "Three reviews are in CHANGELOG.md, and nothing runs any more." };
+}
+
 /** What a text holds where `wanted` was meant, blanks aside. */
 function textMeant(content, wanted) {
   const characters = wanted.replace(/\s/g, "").split("");
@@ -152,12 +214,15 @@ function tell({ prompts, answered }) {
   const todo = callOf(answered, "read_file", "notes/todo.md");
   if (todo === undefined) return { say: "I know of no earlier conversation." };
   const why = new Map(itemsOf(todo.content).map((item) => [item.path, item.why]));
-  const changed = succeeded("edit_file").map((path) => `${path} (${why.get(path)})`);
+  const changed = succeeded("edit_file")
+    .filter((path) => why.has(path))
+    .map((path) => `${path} (${why.get(path)})`);
   const denied = answered.filter(({ content }) => content.startsWith("Error: blocked by policy"));
   return {
     say:
       `You asked me "${prompts[0]}" I changed ${changed.join(", ")}, and deleted ${succeeded("delete_file").join(", ")}. ` +
       `${denied.map(({ input }) => input.path).join(", ")} was closed to me: that is left for you. ` +
+      `Reviewers looked at all three. ` +
       `And "${prompts.at(-2)}" you called off.`,
   };
 }

@@ -13,14 +13,18 @@ const KNOWN_HOOKS = [
 /** What no rule names is denied; where several match, the strictest wins. */
 export const permission = policy({
   default: "deny",
-  allow: ["read_file", "write_file", "edit_file", "glob", "grep"],
+  allow: ["read_file", "write_file", "edit_file", "glob", "grep", "Agent", "BashOutput", "KillBackground"],
   rules: [
     { id: "secrets", description: "keys are not for models", ...filePath("secrets/", "deny") },
     { id: "deletions", description: "somebody must agree", tool: "delete_file", effect: "ask" },
     { id: "the check", ...bashCommand("node check.mjs", "allow") },
+    { id: "the watch", ...bashCommand("sh scripts/watch.sh", "allow") },
     { id: "known hooks", tool: "hook", when: { command: { in: KNOWN_HOOKS } }, effect: "allow" },
   ],
 });
+
+/** Children are under both: they read, and change nothing. */
+export const subagentPermission = policy({ deny: ["bash", "{write,edit,delete}_file"] });
 
 /** Here a function answers; in a program of yours, a person would. */
 export const onApproval = {

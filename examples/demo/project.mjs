@@ -35,6 +35,13 @@ const shownAsJson = (value) => `${JSON.stringify(value, null, 2)}\n`;
 
 const FILES = {
   ".lite-agent/hooks.json": shownAsJson(PROJECT_HOOKS),
+  ".lite-agent/agents/reviewer.md": `---
+name: reviewer
+description: Reads one source file and reports what it exports, and where that is used.
+tools: read_file, grep
+---
+You are a reviewer of one source file. Report what it exports and where that is used, in one sentence.
+`,
   "scripts/record-change.mjs": `// The event is one line of JSON on standard input.
 import { appendFileSync, readFileSync } from "node:fs";
 const { call, status } = JSON.parse(readFileSync(0, "utf8"));
@@ -44,6 +51,9 @@ appendFileSync("changes.log", \`\${call.name} \${call.input.path} \${status}\\n\
 process.exit(1);
 `,
   "scripts/back-up.mjs": `setTimeout(() => {}, 60_000); // the archive does not answer
+`,
+  "scripts/watch.sh": `echo "watching src"
+while :; do node check.mjs; sleep 1; done
 `,
   "scripts/tell-everybody.mjs": `throw new Error("this must not run: nobody allowed it");
 `,

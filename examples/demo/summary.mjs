@@ -4,8 +4,7 @@ import { milliseconds, statusColour } from "./view.mjs";
 
 /**
  * @typedef {object} Gathered
- * @property {{ prompt: string, status: string, turns: number, calls: number, usage: object, durationMs: number }[]}
- *   runs
+ * @property {import("./tally.mjs").Ran[]} runs
  * @property {Map<string, { times: number[], failed: number }>} tools
  * @property {Map<string, { events: Set<string>, calls: number, failed: number, durationMs: number }>} hooks
  * @property {Map<string, import("./tally.mjs").Commanded>} commands of hooks.json
@@ -17,18 +16,22 @@ import { milliseconds, statusColour } from "./view.mjs";
 export function showSummary(view, { runs, tools, hooks, commands, files, checks }) {
   view.heading("Summary");
   view.line();
+  let number = 0;
   view.table(
     ["run", "prompt", "ended", ">turns", ">calls", ">tokens in", ">out", ">time"],
-    runs.map((run, index) => [
-      String(index + 1),
-      run.prompt,
-      { text: run.status, colour: statusColour(run.status) },
-      String(run.turns),
-      String(run.calls),
-      run.usage.inputTokens.toLocaleString("en"),
-      run.usage.outputTokens.toLocaleString("en"),
-      milliseconds(run.durationMs),
-    ]),
+    runs.map((run) => {
+      if (run.who === "user") number += 1;
+      return [
+        run.who === "user" ? String(number) : NOT_THE_USERS[run.who],
+        firstLine(run.prompt),
+        { text: run.status, colour: statusColour(run.status) },
+        String(run.turns),
+        String(run.calls),
+        (run.usage.inputTokens ?? 0).toLocaleString("en"),
+        (run.usage.outputTokens ?? 0).toLocaleString("en"),
+        milliseconds(run.durationMs),
+      ];
+    }),
   );
   view.line();
   view.table(
@@ -73,6 +76,15 @@ export function showSummary(view, { runs, tools, hooks, commands, files, checks 
     ["its own check", "before", "after"],
     checks.after.map(({ what, holds }, index) => [what, verdict(checks.before[index].holds), verdict(holds)]),
   );
+}
+
+const MAX_PROMPT_LETTERS = 40;
+/** A run that takes up what children came to follows from theirs. */
+const NOT_THE_USERS = { child: "child", background: "then" };
+
+function firstLine(prompt) {
+  const [line] = prompt.split("\n");
+  return line.length > MAX_PROMPT_LETTERS ? `${line.slice(0, MAX_PROMPT_LETTERS - 1)}…` : line;
 }
 
 const failures = (count) => (count > 0 ? { text: String(count), colour: "yellow" } : "0");

@@ -1,37 +1,53 @@
-// Counts what an agent's events tell: runs with their turns and calls, and hook commands with how they fared. Knows
-// events, and nothing of how they are shown.
+// Counts what an agent's hooks and events tell: runs with their turns and calls, children's and background runs included,
+// and hook commands with how they fared. Knows events, and nothing of how they are shown.
 import { commandAt } from "./project.mjs";
 
 /** @typedef {{ source: string, events: Set<string>, allowed: number, denied: number, failed: Set<string> }} Commanded */
+/**
+ * @typedef {object} Ran
+ * @property {"user" | "child" | "background"} who
+ * @property {string} prompt
+ * @property {string} status
+ * @property {number} turns
+ * @property {number} calls
+ * @property {{ inputTokens?: number, outputTokens?: number }} usage
+ * @property {number} durationMs
+ */
+
+/** The root's runs, which have no agentId. */
+const ROOT = "";
 
 export class Tally {
-  /** @type {{ prompt: string, status: string, turns: number, calls: number, usage: object, durationMs: number }[]} */
+  /** In the order in which they began. @type {Ran[]} */
   runs = [];
   /** Hook commands. @type {Map<string, Commanded>} */
   commands = new Map();
-  #start = 0;
+  /** The run that goes on of each agent: one agent's runs are one after another. */
+  #going = new Map();
 
-  runBegins(prompt) {
-    this.#start = performance.now();
-    this.runs.push({ prompt, status: "", turns: 0, calls: 0, usage: {}, durationMs: 0 });
+  /** For `run:start`. */
+  runBegan({ agentId = ROOT, source, input }) {
+    const who = agentId === ROOT ? source : "child";
+    const run = { who, prompt: String(input), status: "", turns: 0, calls: 0, usage: {}, durationMs: 0 };
+    this.runs.push(run);
+    this.#going.set(agentId, { run, start: performance.now() });
   }
 
-  runEnded(status) {
-    this.runs.at(-1).status = status;
-  }
-
-  runSettled(usage) {
-    Object.assign(this.runs.at(-1), { usage, durationMs: performance.now() - this.#start });
+  /** For `run:end`. */
+  runEnded({ agentId = ROOT, status, result }) {
+    const { run, start } = this.#going.get(agentId);
+    Object.assign(run, { status, usage: result?.usage ?? {}, durationMs: performance.now() - start });
   }
 
   /** @param {import("lite-agent").AgentEvent} event */
   event(event) {
+    const { run } = this.#going.get(event.agentId ?? ROOT) ?? {};
     switch (event.type) {
       case "turn_start":
-        this.runs.at(-1).turns += 1;
+        run.turns += 1;
         break;
       case "tool_use":
-        this.runs.at(-1).calls += 1;
+        run.calls += 1;
         break;
       case "permission_decision":
         if (event.call.name === "hook") this.#decided(event);

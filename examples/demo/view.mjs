@@ -1,7 +1,12 @@
-// Shows a run as it happens: streamed text, tools with their times, hooks and what failed. Coloured on a terminal,
-// plain otherwise. Knows events, and nothing of how the demo is set up.
+// Shows runs as they happen: streamed text, tools with their times, hooks and what failed; of children, which are at work
+// at the same time, a line for each thing that they did. Coloured on a terminal, plain otherwise. Knows events, and nothing
+// of how the demo is set up.
 
 const LABEL_WIDTH = 9;
+const TARGET_WIDTH = 24;
+/** Of lines about children, who have their name before what they did. */
+const CHILD_WIDTH = 15;
+const CHILD_TARGET_WIDTH = 18;
 const COLOURS = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 };
 
 const CHANGE_STYLES = {
@@ -18,6 +23,10 @@ export class View {
   #column = 0;
   /** Calls under way, by id, with the hooks that ran for them. */
   #calls = new Map();
+  /** What children are at work on, by agentId. */
+  #children = new Map();
+  /** Lines that wait for the end of streamed text: they would tear it. */
+  #waiting = [];
 
   /** @param {NodeJS.WriteStream} output */
   constructor(output) {
@@ -69,12 +78,27 @@ export class View {
     }
   }
 
+  /** Whatever is no text of the model that is being streamed. */
+  #whenQuiet(show) {
+    if (this.#column > 0) this.#waiting.push(show);
+    else show();
+  }
+
+  /** The model's message is whole. */
+  #quiet() {
+    if (this.#column > 0) this.#output.write("\n");
+    this.#column = 0;
+    for (const show of this.#waiting.splice(0)) show();
+  }
+
   /** @param {import("lite-agent").AgentEvent} event */
   event(event) {
+    if (event.agentId !== undefined) return this.#whenQuiet(() => this.#childEvent(event));
     switch (event.type) {
       case "text_delta":
         return this.#word(event.text);
       case "message": {
+        this.#quiet();
         const calls = event.message.content.filter(({ type }) => type === "tool_call");
         if (calls.length > 1) this.note(`${calls.length} calls at once:`);
         return undefined;
@@ -99,7 +123,10 @@ export class View {
       case "tool_result":
         if (event.result.isError)
           this.#labelled("", "red", this.paint("red", `  ${this.#wrapped(event.result.content)}`));
+        else this.#background(event.result);
         return undefined;
+      case "background_completed":
+        return this.#completed(event.completion);
       case "diagnostic":
         return this.#labelled(
           event.code === "hook_failed" ? "hook" : event.level,
@@ -113,24 +140,62 @@ export class View {
     }
   }
 
+  /** One line for what a child said, and one for each tool that it used. */
+  #childEvent(event) {
+    const child = this.#children.get(event.agentId);
+    switch (event.type) {
+      case "message": {
+        const [text] = event.message.content.filter(({ type }) => type === "text");
+        const calls = event.message.content.some(({ type }) => type === "tool_call");
+        if (calls || text === undefined) return undefined;
+        return this.#labelled("child", "cyan", this.#wrapped(text.text));
+      }
+      case "tool_call_start":
+        this.#call(event.call.id).call = event.call;
+        return undefined;
+      case "tool_call_end":
+        return this.#toolEnded(event, child);
+      case "diagnostic":
+        return this.#labelled(event.level, "yellow", this.paint("yellow", this.#wrapped(`${child}: ${event.message}`)));
+      case "error":
+        return this.#labelled("error", "red", this.paint("red", `${child}: ${event.error.message}`));
+      default:
+        return undefined;
+    }
+  }
+
+  /** What the tools for work in the background answered. */
+  #background({ name, content }) {
+    // Of the call's answer the children's names and ids; what stands before is meant for a model.
+    const shown = name === "Agent" ? content.slice(content.indexOf("\n") + 1) : content;
+    if (BACKGROUND_TOOLS.has(name)) this.note(`  ${this.#wrapped(shown)}`);
+  }
+
+  /** A group of children, or a background command, is over. */
+  #completed({ label, status }) {
+    const painted = this.paint(statusColour(status), status);
+    this.#whenQuiet(() => this.#labelled("over", "magenta", `${this.#wrapped(label)}  ${painted}`));
+  }
+
   #call(id) {
     if (!this.#calls.has(id)) this.#calls.set(id, { call: undefined, hooks: [] });
     return this.#calls.get(id);
   }
 
-  #toolEnded({ id, name, durationMs, isError }) {
+  #toolEnded({ id, name, durationMs, isError }, child) {
     const { call, hooks } = this.#call(id);
     this.#calls.delete(id);
     const mark = isError ? this.paint("red", "✗") : this.paint("green", "✓");
-    const target = targetOf(call).padEnd(24);
+    const who = child === undefined ? "" : child.padEnd(CHILD_WIDTH);
+    const target = targetOf(call).padEnd(child === undefined ? TARGET_WIDTH : CHILD_TARGET_WIDTH);
     const ran = hooks.map(({ name: hook, failed }) =>
       failed ? this.paint("yellow", `${hook} ✗`) : this.paint("dim", hook),
     );
     const during = `${this.paint("dim", "hooks:")} ${ran.join(this.paint("dim", ", "))}`;
     this.#labelled(
-      "tool",
-      "green",
-      `${mark} ${this.paint("bold", name.padEnd(11))} ${target} ${milliseconds(durationMs).padStart(9)}   ${during}`,
+      child === undefined ? "tool" : "child",
+      child === undefined ? "green" : "cyan",
+      `${who}${mark} ${this.paint("bold", name.padEnd(11))} ${target} ${milliseconds(durationMs).padStart(9)}   ${during}`,
     );
   }
 
@@ -140,13 +205,16 @@ export class View {
       this.#call(event.call.id).hooks.push({ name, failed });
       return;
     }
+    if (event.event === "run:start" && event.agentId !== undefined) {
+      this.#children.set(event.agentId, event.input.split(":")[0]);
+    }
     if (failed) return;
+    const isChild = event.agentId !== undefined;
+    const who = isChild ? this.#children.get(event.agentId).padEnd(CHILD_WIDTH) : "";
+    const what = event.event.padEnd(isChild ? CHILD_TARGET_WIDTH : TARGET_WIDTH);
     const status = event.status === undefined ? "" : `  ${this.paint(statusColour(event.status), event.status)}`;
-    this.#labelled(
-      "hook",
-      "magenta",
-      `✓ ${name.padEnd(11)} ${event.event.padEnd(24)} ${milliseconds(durationMs).padStart(9)}${status}`,
-    );
+    const line = `${who}✓ ${name.padEnd(11)} ${what} ${milliseconds(durationMs).padStart(9)}${status}`;
+    this.#whenQuiet(() => this.#labelled("hook", "magenta", line));
   }
 
   /** Text over several lines, the second and later ones set in a little. */
@@ -205,9 +273,13 @@ export class View {
   }
 }
 
+/** Their results are shown, not only that they came. */
+const BACKGROUND_TOOLS = new Set(["Agent", "BashOutput", "KillBackground"]);
+
 /** What a call is about. */
 function targetOf(call) {
-  return call?.input?.path ?? call?.input?.command ?? call?.input?.pattern ?? "";
+  const { path, command, pattern, id, tasks } = call?.input ?? {};
+  return path ?? command ?? pattern ?? id ?? (tasks === undefined ? "" : `${tasks.length} tasks`);
 }
 
 export function statusColour(status) {
