@@ -5,6 +5,8 @@ import { AGENT_ID, UUID, sectionsOf } from "./family.mjs";
 import { mayBeStopped } from "./stress-plan.mjs";
 
 const ACCEPTED = /^Accepted: (group_[0-9a-f]{16}) with (\d+) agents?\./;
+/** One that is to be resumed is at work; or permission was refused. */
+const REFUSED = /^Error: (.* still at work;|blocked by policy: )/;
 const NAMED = /^- (\w+) \(agentId: (agent-[0-9a-f]{16}-[0-9a-f]{16})\)$/gm;
 /** What may come of a run after its run:end hooks have begun. */
 const AFTER_END = new Set(["diagnostic", "done", "background_completed"]);
@@ -183,7 +185,7 @@ function judgeGroup(facts, group) {
     }
     if (children.length > 0 || mine.length > 0)
       say(`${children.length} children and ${mine.length} completions, though ${text}`);
-    if (answer !== undefined && !/still at work/.test(text)) say(`was not accepted: ${text}`);
+    if (answer !== undefined && !REFUSED.test(text)) say(`was not accepted: ${text}`);
     return;
   }
   group.accepted = true;

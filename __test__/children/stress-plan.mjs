@@ -36,6 +36,7 @@ export function planRound(seed, { commands }) {
     maxParallelTools: 1 + chances.upTo(4, "tools"),
     store: chances.pick(["files", "memory", "none"], "store"),
     wraps: chances.chance("wraps") < 0.5,
+    asks: chances.chance("asks") < 0.4,
     closeMs: chances.upTo(CLOSE_WITHIN_MS, "close"),
   };
   const sizes = groupSizes(chances);

@@ -61,17 +61,21 @@ for (const event of ["run:start", "run:end", "tool:start", "tool:end"]) {
 
 async function runSession(session) {
   const sessionId = `session-${session}`;
-  const { text, stopReason, messages } = await agent.send(`session ${session}`, { sessionId });
+  const result = await agent.send(`session ${session}`, { sessionId });
+  await agent.awaitIdle(sessionId);
+  return result;
+}
+
+function judge({ text, stopReason, messages }, session) {
   if (text !== `turn ${turns} of ${session}` || stopReason !== "stop")
-    violations.push(`${sessionId}: ${text}, ${stopReason}`);
+    violations.push(`session ${session}: ${text}, ${stopReason}`);
   assertConversation(messages);
   const results = messages.flatMap(({ role, content }) => (role === "user" && Array.isArray(content) ? content : []));
   for (const { id, content } of results) {
     const [of, turn, index] = id.split("-");
     if (Number(of) !== session || content !== `${turn} ${index}`)
-      violations.push(`${sessionId}: ${id} came to ${content}`);
+      violations.push(`session ${session}: ${id} came to ${content}`);
   }
-  await agent.awaitIdle(sessionId);
 }
 
 function longestGap() {
@@ -95,11 +99,13 @@ const delay = monitorEventLoopDelay({ resolution: 1 });
 delay.enable();
 const endGaps = longestGap();
 const began = performance.now();
-await Promise.all(Array.from({ length: sessions }, (_, session) => runSession(session)));
+const results = await Promise.all(Array.from({ length: sessions }, (_, session) => runSession(session)));
 const took = performance.now() - began;
 const stalls = { immediateMs: endGaps(), delayMs: delay.max / 1e6 };
 delay.disable();
 
+// Only now: what is looked at would be a stall of its own.
+results.forEach(judge);
 let calls = 0;
 for (let session = 0; session < sessions; session += 1)
   for (let turn = 0; turn < turns; turn += 1) calls += callsOf(session, turn);

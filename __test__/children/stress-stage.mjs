@@ -56,7 +56,7 @@ export function makeStage(round, { folder, mark, violate }) {
     tools: stressTools(stage),
     workdir: folder,
     home,
-    permission: policy(),
+    ...permission(round),
     maxParallelSubagents: round.maxParallelSubagents,
     maxParallelTools: round.maxParallelTools,
     tasks: false,
@@ -66,6 +66,21 @@ export function makeStage(round, { folder, mark, violate }) {
   });
   listen(stage);
   return stage;
+}
+
+/** In some rounds certain calls are asked about, and some of those refused. */
+function permission({ asks, chances: { chance, upTo } }) {
+  if (!asks) return { permission: policy() };
+  return {
+    permission: policy({ ask: ["fine", "slow", "Agent"] }),
+    onApproval: {
+      async request({ id }) {
+        await pause(upTo(5, id, "approval takes"));
+        if (chance(id, "approval breaks") < 0.05) throw new Error("the approval broke");
+        return chance(id, "approval") < 0.15 ? "deny" : "allow";
+      },
+    },
+  };
 }
 
 function middleware({ round }) {

@@ -4,6 +4,9 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gone, marker, sleeping } from "../commands/processes.mjs";
 import { runFile } from "../support/child.mjs";
@@ -76,7 +79,11 @@ function growth(memories) {
 const kib = (bytes) => `${Math.round(bytes / 1024)} KiB`;
 
 test(`SIGKILL of ${hosts} hosts in the middle of such a round: every process is gone within ${GONE_MS} ms`, async (t) => {
-  const { NODE_TEST_CONTEXT: _, NODE_OPTIONS: __, ...env } = process.env;
+  const { NODE_TEST_CONTEXT: _, NODE_OPTIONS: __, ...inherited } = process.env;
+  // Who is killed removes nothing.
+  const folder = mkdtempSync(join(tmpdir(), "lite-agent-killed-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const env = { ...inherited, TMPDIR: folder };
   for (let host = 0; host < hosts; host += 1) {
     const mark = marker();
     const hostSeed = seed + host;
