@@ -309,10 +309,11 @@ class LiteAgent {
 
   /** A query's run, with the children that it starts and the runs that follow from them. */
   #beginQuery(input, options, iterator) {
-    const query = new Query(iterator, { signal: options.signal, close: () => this.close() });
+    const sessionId = options.sessionId ?? this.#sessionId;
+    const query = new Query(iterator, { signal: options.signal, stop: () => this.#family.cancelSession(sessionId) });
     this.#family.parts.query = query;
     const run = this.#begin("query", input, options, query);
-    query.begin(run, () => this.#family.awaitIdle(run.sessionId));
+    query.begin(run, () => this.#family.awaitIdle(sessionId));
     return query;
   }
 

@@ -62,6 +62,7 @@ export function compose(checked, { stores }) {
       automatic: checked.compacts,
       contextWindow: checked.windowTokens,
       compactor: checked.compactor,
+      hostSandbox: checked.sandbox,
       sandbox: checked.sandbox === undefined ? undefined : new HostSandbox(checked.sandbox, checked.workdir),
     },
   };

@@ -182,6 +182,11 @@ export class Family {
     this.#enter(() => native.familyCancel(this.handle, run.key));
   }
 
+  /** Cancels a session's runs, and the children that they have started. */
+  cancelSession(sessionId) {
+    this.#enter(() => native.familyCancelSession(this.handle, sessionId));
+  }
+
   hold(run, held) {
     this.#enter(() => native.familyHold(this.handle, run.key, held));
   }

@@ -8,17 +8,22 @@ export class Query {
   #runs = new Set();
   #results = [];
   #failure = null;
-  #close;
+  #stop;
+  #wasAborted = false;
   #stopListening = null;
 
   /**
    * @param {{ push(event: object): void, length: number }} sink
-   * @param {{ signal?: AbortSignal, close: () => Promise<void> }} options `close` ends all that goes on
+   * @param {{ signal?: AbortSignal, stop: () => void }} options `stop` cancels the session's runs and children
    */
-  constructor(sink, { signal, close }) {
+  constructor(sink, { signal, stop }) {
     this.#sink = sink;
-    this.#close = close;
-    if (signal !== undefined && !signal.aborted) this.#stopListening = onAbort(signal, () => this.#end());
+    this.#stop = stop;
+    if (signal === undefined || signal.aborted) return;
+    this.#stopListening = onAbort(signal, () => {
+      this.#wasAborted = true;
+      stop();
+    });
   }
 
   /** Resolves to the result when nothing is left to wait for. @type {Promise<object>} */
@@ -43,6 +48,8 @@ export class Query {
     }
     if (this.#failure !== null) throw this.#failure.error;
     const result = combined(this.#results);
+    // Also where only children were left to stop.
+    if (this.#wasAborted) result.stopReason = "aborted";
     this.#sink?.push({ type: "done", reason: result.stopReason, result });
     return result;
   }
@@ -87,12 +94,7 @@ export class Query {
   }
 
   cancel() {
-    this.#end();
-  }
-
-  /** Ends runs, groups and commands, whatever there is. */
-  #end() {
-    this.#close().catch(() => {});
+    this.#stop();
   }
 }
 

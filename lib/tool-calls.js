@@ -11,12 +11,13 @@ import { normaliseOutput } from "./tools.js";
 class ToolContext {
   #lazy;
 
-  constructor(run, call, lazy, snapshots, userInput) {
+  constructor(run, call, lazy, snapshots, { userInput, hostSandbox }) {
     this.#lazy = lazy;
     this.sessionId = run.sessionId;
     this.call = call;
     this.emit = (event) => run.emit(event);
     if (userInput !== undefined) this.input = userInput.handlerFor(run, call, lazy);
+    if (hostSandbox !== undefined) this.sandbox = hostSandbox;
     if (snapshots !== null) {
       this.recordSnapshot = (path, before, truncated, encoding) => snapshots.record(path, before, truncated, encoding);
     }
@@ -46,7 +47,7 @@ export function performTool(family, run, { id, call, tool, timed }) {
   const toolCall = run.values.get(call);
   const lazy = new LazySignal();
   const snapshots = run.conversation.log === null ? null : new SnapshotRecorder(family, run);
-  const context = new ToolContext(run, toolCall, lazy, snapshots, family.parts.userInput);
+  const context = new ToolContext(run, toolCall, lazy, snapshots, family.parts);
   const execute = prepared.isFinal
     ? (input) => takeAnswer(run, toolCall.input, input)
     : (input) => prepared.tool.execute(input, context);

@@ -75,9 +75,11 @@ impl Run {
             return Err(format!("task '{name}': there is no subagent_type '{}'; {hint}", shown(&subagent_type)));
         };
         let own = definitions.get(definition).and_then(|definition| definition.model.as_deref());
-        let model = match model.as_deref().or(own) {
-            None | Some(INHERIT) => None,
-            Some(model) => self.choose_model(&name, model)?,
+        let model = match (model.as_deref(), own) {
+            (Some(INHERIT), _) | (None, None | Some(INHERIT)) => None,
+            (Some(model), _) => self.choose_model(&name, model)?,
+            // Definitions are shared with other hosts: one that this host cannot follow is warned of, and inherits.
+            (None, Some(own)) => self.choose_model(&name, own).unwrap_or(None),
         };
         let resumes = resume.is_some();
         let agent: Rc<str> = match resume {
@@ -120,6 +122,11 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Whether it chooses a model where there are tiers.
+pub(super) fn is_model(name: &str) -> bool {
+    name == INHERIT || TIERS.contains(&name)
 }
 
 /// A name on one line, of bounded length.

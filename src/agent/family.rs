@@ -10,6 +10,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::children;
 use super::flow::Flow;
 use super::group::Group;
 use super::input::{FamilyOptions, StartOptions};
@@ -230,9 +231,20 @@ impl Family {
         Rc::new(Profile { model_name, tools: self.root.tools.for_child(names), policy: self.child_policy.clone() })
     }
 
-    /// Tells of tools that a definition names and the agent does not have.
-    pub(super) fn warn_of_unknown_tools(&self, run: RunKey, definition: usize) {
+    /// Tells of what a definition names and the agent does not have.
+    pub(super) fn warn_of_unknown(&self, run: RunKey, definition: usize) {
         let Some(definition) = self.options.definitions.get(definition) else { return };
+        if let Some(model) = &definition.model
+            && self.options.has_tiers
+            && !children::is_model(model)
+        {
+            let message = format!(
+                "the agent definition '{}' names the model '{model}', which is none of the tiers that there are: its \
+                 children have their parent's model",
+                definition.name
+            );
+            self.diagnose(run, Level::Warning, "agent_model_unknown", &message, None);
+        }
         let missing: Vec<&str> = definition
             .tools
             .iter()

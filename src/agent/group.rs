@@ -198,7 +198,7 @@ impl Group {
         };
         let handle = family.register_run(made.run, session.id(), cancel, made.stream);
         if let Some(task) = task {
-            family.warn_of_unknown_tools(setup.key, task.definition);
+            family.warn_of_unknown(setup.key, task.definition);
         }
         Run::new(family.clone(), handle, session, setup)
     }

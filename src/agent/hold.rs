@@ -20,16 +20,7 @@ impl Family {
         }
         let session = self.session(id);
         if cancel {
-            // A run that is cancelled may be polled before this returns, so the table is not borrowed meanwhile.
-            let runs: Vec<_> = self.runs.borrow().values().filter(|run| run.session == id).cloned().collect();
-            for run in runs {
-                run.cancel.cancel();
-            }
-            let groups: Vec<_> =
-                self.groups.borrow().values().filter(|group| group.session_id() == id).cloned().collect();
-            for group in groups {
-                group.cancel.cancel();
-            }
+            self.cancel_session(id);
             self.jobs.kill_all(Some(id));
         }
         let mut place = session.line_up();
@@ -46,6 +37,19 @@ impl Family {
             family.host.emit(&Effect::Operation { operation });
         });
         Ok(())
+    }
+
+    /// Cancels the session's runs, and the children that they have started.
+    pub fn cancel_session(&self, id: &str) {
+        // A run that is cancelled may be polled before this returns, so the tables are not borrowed meanwhile.
+        let runs: Vec<_> = self.runs.borrow().values().filter(|run| run.session == id).cloned().collect();
+        for run in runs {
+            run.cancel.cancel();
+        }
+        let groups: Vec<_> = self.groups.borrow().values().filter(|group| group.session_id() == id).cloned().collect();
+        for group in groups {
+            group.cancel.cancel();
+        }
     }
 
     /// Gives the place back. With `changed`, what is kept of the session in memory is no longer what its log holds.

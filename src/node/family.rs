@@ -179,6 +179,12 @@ pub fn family_cancel(handle: &External<FamilyHandle>, run: i64) -> Result<Text> 
     handle.turn(|family| family.cancel(RunKey(key(run))))
 }
 
+/// Cancels a session's runs, and the children that they have started.
+#[napi(catch_unwind, ts_return_type = "string")]
+pub fn family_cancel_session(handle: &External<FamilyHandle>, session_id: String) -> Result<Text> {
+    handle.turn(|family| family.cancel_session(&session_id))
+}
+
 /// Holds or releases a run whose reader is behind.
 #[napi(catch_unwind, ts_return_type = "string")]
 pub fn family_hold(handle: &External<FamilyHandle>, run: i64, held: bool) -> Result<Text> {
