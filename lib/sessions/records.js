@@ -1,6 +1,7 @@
 // Performs what the core asks of a session's log: reads it into the conversation, and writes what the run tells.
 import { callbackFrame } from "../context.js";
 import { callHost } from "../host-call.js";
+import { takeLeftBehind } from "./left-behind.js";
 
 /** Reads the session's log into its conversation. */
 export function performLoad(family, run, { id, recover }) {
@@ -28,9 +29,15 @@ export async function storeEvents(run, events) {
 
 /** Writes events into the session's log. */
 export function performRecord(family, run, { id, events }) {
-  const stored = events.map((event) => Object.freeze(asEvent(run, event)));
+  const told = events.map((event) => asEvent(run, event));
   ask(family, run, id, async () => {
-    const first = await storeEvents(run, stored);
+    for (const event of told) {
+      const looking = event.type === "tool_result" ? takeLeftBehind(run, event.result.id) : undefined;
+      // How the call left the files that it recorded; restore() tells by that who changed them.
+      if (looking !== undefined) event.files = await looking;
+      Object.freeze(event);
+    }
+    const first = await storeEvents(run, told);
     events.forEach((event, index) => {
       if (event.type === "tool_result") run.resultStored(event.key, first + index);
     });
@@ -65,6 +72,9 @@ function asEvent(run, { type, ...told }) {
     }
     case "permission_decision":
       return { type, ...told, ...run.redactedDecision(told) };
+    case "file_snapshot":
+      // A custom tool's has no `after`: what it will write nobody knows. That a built-in tool deletes is known.
+      return { type, ...told, after: told.after ?? null };
     default:
       return { type, ...told };
   }
