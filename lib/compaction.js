@@ -204,7 +204,7 @@ export function performCompact(family, run, { id, change }) {
     id,
     null,
     () => replace(run, next, change.before),
-    (answer) => answer,
+    (compacted) => JSON.stringify(compacted),
   );
 }
 
@@ -251,13 +251,14 @@ function withSummary(run, { to, except, summary }) {
 }
 
 /** Stores the new conversation, then takes it up. */
-async function replace(run, messages, before) {
+async function replace(run, messages, before, told = {}) {
   const { conversation } = run;
   const freed = conversation.tokens() - estimateTokens(messages);
   const after = Math.max(0, Math.round(before - freed));
-  if (conversation.log !== null) await conversation.log.summarise(messages, { before, after });
+  const stored = { before: told.before ?? before, after: told.after ?? after };
+  if (conversation.log !== null) await conversation.log.summarise(messages, stored);
   const lastIsAssistant = conversation.restore(messages);
-  return JSON.stringify({ after, messages: messages.length, lastIsAssistant });
+  return { after, messages: messages.length, lastIsAssistant };
 }
 
 /** Asks the host's compactor. */
@@ -280,14 +281,26 @@ export function performAskCompactor(family, run, { id, instructions: asked }) {
         instructions,
         lazy.signal,
       );
-      const { messages } = answer ?? {};
+      const { messages, kind, before: toldBefore, after } = answer ?? {};
       if (!Array.isArray(messages)) throw new TypeError("the compactor's maybeCompact() must resolve to { messages }");
+      const told = toldBy({ kind, before: toldBefore, after });
       // Given up meanwhile: what it answers changes nothing any more.
-      if (!family.pending.has(id) || isSame(messages, asGiven)) return "";
-      return await replace(run, checkedMessages(messages, run), before);
+      const changes = family.pending.has(id) && !isSame(messages, asGiven);
+      const compacted = changes ? await replace(run, checkedMessages(messages, run), before, told) : null;
+      return { compacted, told };
     },
-    (answered) => answered,
+    (answered) => JSON.stringify(answered),
   );
+}
+
+/** What a compactor says of its kind and of tokens, where that is valid. */
+function toldBy({ kind, before, after }) {
+  const isCount = (tokens) => typeof tokens === "number" && Number.isFinite(tokens) && tokens >= 0;
+  return {
+    kind: kind === "micro" || kind === "auto" ? kind : undefined,
+    before: isCount(before) ? before : undefined,
+    after: isCount(after) ? after : undefined,
+  };
 }
 
 /** @throws {TypeError} for what no request could send */
