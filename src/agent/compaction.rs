@@ -6,16 +6,12 @@ use serde::Deserialize;
 use super::run::{Failure, Run, Stopped};
 use crate::context::{self, Cut, Piece, plan_cut, plan_references};
 use crate::error::CoreError;
-use crate::event::{CompactionPhase, Event};
+use crate::event::{CompactionPhase, Event, Level};
 use crate::host::{CompactionChange, CompactionSizes, CompactionSubject, Effect, HookSubject};
 use crate::types::{CallId, CompactionKind, HookName, HookStatus, Usage};
 
 /// How often the model is asked for a summary.
 const SUMMARY_ATTEMPTS: usize = 2;
-/// What a summary may come to: a share of the budget, within bounds. In tokens.
-const SUMMARY_SHARE: f64 = 0.1;
-const MIN_SUMMARY_TOKENS: f64 = 64.0;
-const MAX_SUMMARY_TOKENS: f64 = 8192.0;
 /// Where the window is not known, and the request was too long: what the next may come to, of what it was.
 const OVERFLOW_SHARE: f64 = 0.5;
 
@@ -113,7 +109,7 @@ impl Run {
             ending.map(|(after, _ending)| context::quiet_below(tokens, after))
         } else {
             let budget = context::budget(window.unwrap_or(tokens));
-            self.compact_own(tokens, budget).await.map(|after| context::quiet_below(tokens, after))
+            self.compact_own(tokens, budget, window).await.map(|after| context::quiet_below_own(tokens, after, budget))
         };
         match compacted {
             Ok(quiet_below) => {
@@ -144,7 +140,7 @@ impl Run {
             self.stage(CompactionKind::Auto, tokens, None, asked).await.map(|(after, _ending)| after)
         } else {
             let most = window.map_or(tokens, |window| window.min(tokens));
-            self.compact_own(tokens, most * OVERFLOW_SHARE).await
+            self.compact_own(tokens, most * OVERFLOW_SHARE, window).await
         };
         match compacted {
             Ok(after) => Ok(after < tokens),
@@ -167,8 +163,8 @@ impl Run {
         Ok(ending.sizes)
     }
 
-    /// Old results first; if that is not enough, old turns.
-    async fn compact_own(&self, tokens: f64, budget: f64) -> Result<f64, Stopped> {
+    /// Old results first; if that is not enough, old turns. Says so where even that is not enough for the window.
+    async fn compact_own(&self, tokens: f64, budget: f64, window: Option<f64>) -> Result<f64, Stopped> {
         let mut now = tokens;
         let results = plan_references(&self.outline().await?.pieces);
         if !results.is_empty() {
@@ -179,7 +175,17 @@ impl Run {
         if now < budget {
             return Ok(now);
         }
-        Ok(self.stage(CompactionKind::Auto, now, None, self.cut(now, budget, false, None)).await?.0)
+        now = self.stage(CompactionKind::Auto, now, None, self.cut(now, budget, false, None)).await?.0;
+        if let Some(window) = window.filter(|window| context::is_due(now, *window)) {
+            let message = format!(
+                "the conversation does not fit: with all compacted that could go it comes to about {now} tokens, over {} \
+                 (80 % of the model's window of {window}), for the newest user message, the system prompt and the tools stay \
+                 as they are; send a shorter message, or use a model with a larger window",
+                context::budget(window),
+            );
+            self.family.diagnose(self.key, Level::Warning, "context_full", &message, None);
+        }
+        Ok(now)
     }
 
     /// One stage, with its hooks and events. Answers the tokens after it as they were measured, and what was told.
@@ -233,7 +239,7 @@ impl Run {
     /// Summarises old turns. Where the model cannot, they are dropped behind a marker, unless the host asked.
     async fn cut(&self, before: f64, budget: f64, asked: bool, instructions: Option<&str>) -> Result<Outcome, Stopped> {
         let Outlined { pieces, fixed } = self.outline().await?;
-        let summary_tokens = (budget * SUMMARY_SHARE).clamp(MIN_SUMMARY_TOKENS, MAX_SUMMARY_TOKENS);
+        let summary_tokens = context::summary_tokens(&pieces, fixed, budget);
         let room = if asked { f64::INFINITY } else { budget };
         let Some(Cut { keep_from: to, keep_user: except }) = plan_cut(&pieces, fixed, summary_tokens, room, asked)
         else {
