@@ -6,6 +6,7 @@ import { copyFrozen } from "./frozen.js";
 import { callHost } from "./host-call.js";
 import { isReference, reference, wholeLetters } from "./sessions/archive.js";
 import { messageProblem } from "./sessions/fold.js";
+import { Places, placeOf } from "./sessions/places.js";
 import { blockTokens, estimateTokens, knownWindow, messageTokens, textTokens, valueTokens } from "./tokens.js";
 import { assertWellFormed } from "./well-formed.js";
 
@@ -89,11 +90,16 @@ export function performOutline(family, run, { id }) {
     if (!isResults(message)) return { kind: "user", tokens };
     const results = message.content.map((block) => ({
       tokens: blockTokens(block),
-      isReference: block.type !== "tool_result" || isReference(block),
+      isReference: block.type !== "tool_result" || isReference(block) || !mayBeLeftOut(run, block),
     }));
     return { kind: "results", tokens, results };
   });
   family.answer(id, 0, JSON.stringify({ pieces, fixed: fixed(run) }));
+}
+
+/** In a stored session what becomes a reference must be readable by it; in others nothing ever is. */
+function mayBeLeftOut({ role, conversation }, block) {
+  return conversation.log === null || (role.shortens && placeOf(block) !== undefined);
 }
 
 function isResults({ role, content }) {
@@ -314,6 +320,13 @@ function checkedMessages(messages, run) {
     if (problem !== null) throw new TypeError(`the compactor's messages[${index}] ${problem}`);
     return copy;
   });
+  // Copies: where in the log their results stand is known of what the compactor was given.
+  const places = new Places();
+  for (const { content } of run.conversation.messages) {
+    if (typeof content === "string") continue;
+    for (const block of content) if (placeOf(block) !== undefined) places.add(block, placeOf(block));
+  }
+  places.rememberIn(checked);
   const lineUp = new Conversation(null);
   lineUp.restore(checked);
   if (lineUp.view.length > 0) assertWellFormed({ messages: lineUp.view });

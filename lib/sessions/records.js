@@ -2,6 +2,7 @@
 import { callbackFrame } from "../context.js";
 import { callHost } from "../host-call.js";
 import { takeLeftBehind } from "./left-behind.js";
+import { rememberGiven } from "./places.js";
 
 /** Reads the session's log into its conversation. */
 export function performLoad(family, run, { id, recover }) {
@@ -40,6 +41,7 @@ export function performRecord(family, run, { id, events }) {
     const first = await storeEvents(run, told);
     events.forEach((event, index) => {
       if (event.type === "tool_result") run.resultStored(event.key, first + index);
+      else rememberGiven(told[index], first + index);
     });
     return "";
   });
