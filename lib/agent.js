@@ -15,6 +15,7 @@ import { Query } from "./query.js";
 import { Run } from "./run.js";
 import { RunIterator } from "./run-iterator.js";
 import { listCheckpoints } from "./sessions/checkpoints.js";
+import { cleanupFailure } from "./sessions/cleanup.js";
 import { SessionLog } from "./sessions/log.js";
 import { fileCheckpointer } from "./sessions/native.js";
 import { OWN } from "./sessions/own.js";
@@ -42,6 +43,8 @@ class LiteAgent {
   #checkpointer;
   #ownsCheckpointer = false;
   #maxSnapshotBytes;
+  /** What the next run is to tell: `{ code, message }`. */
+  #notices = [];
   #mcp;
 
   constructor(checked) {
@@ -225,13 +228,15 @@ class LiteAgent {
     for (const { status, reason } of [sandbox, checkpointer]) if (status === "rejected") throw reason;
   }
 
-  /** Off this thread; nobody waits for it, and what fails is tried again by the next agent. */
+  /** Off this thread; nobody waits for it. What fails is told by a run, and tried again by the next agent. */
   #cleanUp(cleanup) {
     if (cleanup === undefined) return;
     const { maxAgeDays, maxBytes } = cleanup;
     const modifiedBeforeMs =
       maxAgeDays === undefined ? undefined : Math.max(0, Math.floor(Date.now() - maxAgeDays * MS_PER_DAY));
-    this.#checkpointer[OWN].cleanup({ modifiedBeforeMs, maxBytes }).catch(() => {});
+    void cleanupFailure(this.#checkpointer[OWN].cleanup({ modifiedBeforeMs, maxBytes })).then((message) => {
+      if (message !== null) this.#notices.push({ code: "cleanup_failed", message });
+    });
   }
 
   /** Resolves when nothing of the session is held any more. */
@@ -330,6 +335,7 @@ class LiteAgent {
           new SessionLog(this.#checkpointer, sessionId, {
             shortens: role.shortens,
             maxSnapshotBytes: this.#maxSnapshotBytes,
+            notices: this.#notices,
           }),
       );
       this.#sessions.set(sessionId, conversation);

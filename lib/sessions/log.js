@@ -28,16 +28,18 @@ export class SessionLog {
   #release = null;
   #snapshots;
   #shortens;
+  #notices;
 
   /**
    * @param {object} checkpointer
    * @param {string} sessionId
-   * @param {{ shortens: boolean, maxSnapshotBytes?: number }} options `shortens`: results that are too long are left out of
-   *   the conversation in part, for there is a tool that reads them; `maxSnapshotBytes`: of all that the session keeps of
-   *   files, default no limit
+   * @param {{ shortens: boolean, maxSnapshotBytes?: number, notices: { code: string, message: string }[] }} options
+   *   `shortens`: results that are too long are left out of the conversation in part, for there is a tool that reads them;
+   *   `maxSnapshotBytes`: of all that the session keeps of files, default no limit; `notices`: what a run is to tell, whichever
    */
-  constructor(checkpointer, sessionId, { shortens, maxSnapshotBytes }) {
+  constructor(checkpointer, sessionId, { shortens, maxSnapshotBytes, notices }) {
     this.#shortens = shortens;
+    this.#notices = notices;
     this.#snapshots = new SnapshotBudget(maxSnapshotBytes);
     /** For whoever reads archived results. */
     this.checkpointer = checkpointer;
@@ -110,9 +112,12 @@ export class SessionLog {
     if (problem !== null) throw new AgentError(`${where} ${problem}`, { code: "session_damaged" });
   }
 
-  /** @returns {string | null} that files are no longer kept, once */
-  takeSnapshotWarning() {
-    return this.#snapshots.takeWarning(this.#sessionId);
+  /** @returns {{ code: string, message: string }[]} what a run is to warn of, each once */
+  takeWarnings() {
+    const warnings = this.#notices.splice(0);
+    const message = this.#snapshots.takeWarning(this.#sessionId);
+    if (message !== null) warnings.push({ code: "snapshot_limit", message });
+    return warnings;
   }
 
   /** Resolves when nothing is written any more: an append that a run gave up may still be going on. */

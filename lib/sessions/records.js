@@ -15,16 +15,14 @@ export function performLoad(family, run, { id, recover }) {
 }
 
 /**
- * Writes frozen events into the session's log; says so where files are no longer kept.
+ * Writes frozen events into the session's log; tells what a run is to warn of.
  * @returns {Promise<number>} the number of the first
  */
 export async function storeEvents(run, events) {
   const { log } = run.conversation;
   const first = await log.append(events);
-  const message = log.takeSnapshotWarning();
-  if (message !== null && !run.over) {
-    run.deliver({ type: "diagnostic", level: "warning", code: "snapshot_limit", message });
-  }
+  const warnings = run.over ? [] : log.takeWarnings();
+  for (const { code, message } of warnings) run.deliverEvent({ type: "diagnostic", level: "warning", code, message });
   return first;
 }
 
