@@ -6,18 +6,20 @@ import { checkCompactOptions, checkConfig, checkRestoreOptions, checkRunOptions 
 import { compose } from "./composition.js";
 import { callbackFrame, inFrame, refuseReentrancy } from "./context.js";
 import { Conversation } from "./conversation.js";
-import { ClosedError, ConfigError } from "./errors.js";
+import { AgentError, ClosedError, ConfigError } from "./errors.js";
 import { Family, refuseForeignToJson } from "./family.js";
 import { hold, release } from "./keep-alive.js";
+import { LET_GO_MS, Patience, letGo } from "./let-go.js";
+import { tellManual } from "./listeners.js";
 import { normaliseInput } from "./messages.js";
 import { native } from "./native.js";
 import { Query } from "./query.js";
 import { Run } from "./run.js";
 import { RunIterator } from "./run-iterator.js";
 import { listCheckpoints } from "./sessions/checkpoints.js";
+import { startCleanup } from "./sessions/cleanup.js";
 import { SessionLog } from "./sessions/log.js";
 import { fileCheckpointer } from "./sessions/native.js";
-import { OWN } from "./sessions/own.js";
 import { resolveProjectPaths } from "./sessions/project-paths.js";
 import { checkRestore, restore } from "./sessions/restore.js";
 import { checkSessionId } from "./sessions/session-id.js";
@@ -25,7 +27,6 @@ import { onAbort } from "./signals.js";
 import { WorkingFolder } from "./working-folder.js";
 
 const HOOK_NAMES = ["run:start", "run:end", "tool:start", "tool:end", "compact:start", "compact:end"];
-const MS_PER_DAY = 86_400_000;
 const DEFAULT_HOOK_TIMEOUT_MS = 10_000;
 const MAX_HOOK_TIMEOUT_MS = 120_000;
 /** A run whose end is told only after `finalise`; the public class does not show it. */
@@ -42,6 +43,9 @@ class LiteAgent {
   #checkpointer;
   #ownsCheckpointer = false;
   #maxSnapshotBytes;
+  /** What the next run is to tell: `{ code, message }`. */
+  #notices = [];
+  #patience = new Patience();
   #mcp;
 
   constructor(checked) {
@@ -53,7 +57,7 @@ class LiteAgent {
     if (this.#checkpointer === null && checked.sessions) {
       this.#checkpointer = fileCheckpointer({ dir: resolveProjectPaths(checked).sessionsDir });
       this.#ownsCheckpointer = true;
-      this.#cleanUp(checked.cleanup);
+      if (checked.cleanup !== undefined) startCleanup(this.#checkpointer, checked.cleanup, this.#notices);
     }
     let workingFolder;
     this.#family = new Family(options, policies, {
@@ -172,7 +176,7 @@ class LiteAgent {
       conversation?.restore([]);
       return true;
     };
-    await this.#held(this.#family.holdSession(sessionId, { cancel: true, work }));
+    await this.#held(this.#holdSession("deleteSession", sessionId, { cancel: true, work }));
   }
 
   async listCheckpoints(sessionId) {
@@ -201,7 +205,7 @@ class LiteAgent {
       if (scope.conversation) conversation?.restore([]);
       return scope.conversation;
     };
-    const over = this.#family.holdSession(sessionId, { cancel: false, work });
+    const over = this.#holdSession("restore", sessionId, { cancel: false, work });
     if (signal === undefined) await this.#held(over);
     else await this.#held(unlessAborted(signal, over, () => begun));
     return outcome;
@@ -215,23 +219,38 @@ class LiteAgent {
   }
 
   async #close() {
-    await this.#family.close();
-    await Promise.all([...this.#sessions.keys()].map((sessionId) => this.#forget(sessionId)));
-    // Whatever the one does, the other is let go as well.
-    const [sandbox, checkpointer] = await Promise.allSettled([
-      this.#family.parts.sandbox?.dispose(),
-      this.#ownsCheckpointer ? this.#checkpointer.close() : undefined,
+    await this.#patience.during(this.#family.close());
+    const { overdue, failures } = await letGo([
+      ["the sandbox's dispose()", () => this.#family.parts.sandbox?.dispose()],
+      ["the store of sessions", () => this.#letGoOfSessions()],
     ]);
-    for (const { status, reason } of [sandbox, checkpointer]) if (status === "rejected") throw reason;
+    for (const what of overdue) {
+      const message = `close() went on without ${what}, which did not settle within ${LET_GO_MS} ms`;
+      tellManual(this.#family, this.#sessionId, {
+        type: "diagnostic",
+        level: "warning",
+        code: "close_timeout",
+        message,
+      });
+    }
+    if (failures.length > 0) throw failures[0];
   }
 
-  /** Off this thread; nobody waits for it, and what fails is tried again by the next agent. */
-  #cleanUp(cleanup) {
-    if (cleanup === undefined) return;
-    const { maxAgeDays, maxBytes } = cleanup;
-    const modifiedBeforeMs =
-      maxAgeDays === undefined ? undefined : Math.max(0, Math.floor(Date.now() - maxAgeDays * MS_PER_DAY));
-    this.#checkpointer[OWN].cleanup({ modifiedBeforeMs, maxBytes }).catch(() => {});
+  async #letGoOfSessions() {
+    await Promise.all([...this.#sessions.keys()].map((sessionId) => this.#forget(sessionId)));
+    if (this.#ownsCheckpointer) await this.#checkpointer.close();
+  }
+
+  /** Does `work` in the session's place; a store that does not answer holds up close() for a while only. */
+  #holdSession(operation, sessionId, { cancel, work }) {
+    const overdue = () =>
+      new AgentError(
+        `${operation}: the agent was closed, and the store of session ${sessionId} did not answer in time`,
+        {
+          code: "close_timeout",
+        },
+      );
+    return this.#family.holdSession(sessionId, { cancel, work: () => this.#patience.unlessGivenUp(work, overdue) });
   }
 
   /** Resolves when nothing of the session is held any more. */
@@ -331,6 +350,7 @@ class LiteAgent {
           new SessionLog(this.#checkpointer, sessionId, {
             shortens: role.shortens,
             maxSnapshotBytes: this.#maxSnapshotBytes,
+            notices: this.#notices,
           }),
       );
       this.#sessions.set(sessionId, conversation);

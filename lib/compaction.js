@@ -6,6 +6,7 @@ import { copyFrozen } from "./frozen.js";
 import { callHost } from "./host-call.js";
 import { isReference, reference, wholeLetters } from "./sessions/archive.js";
 import { messageProblem } from "./sessions/fold.js";
+import { Places, placeOf } from "./sessions/places.js";
 import { blockTokens, estimateTokens, knownWindow, messageTokens, textTokens, valueTokens } from "./tokens.js";
 import { assertWellFormed } from "./well-formed.js";
 
@@ -89,11 +90,16 @@ export function performOutline(family, run, { id }) {
     if (!isResults(message)) return { kind: "user", tokens };
     const results = message.content.map((block) => ({
       tokens: blockTokens(block),
-      isReference: block.type !== "tool_result" || isReference(block),
+      isReference: block.type !== "tool_result" || isReference(block) || !mayBeLeftOut(run, block),
     }));
     return { kind: "results", tokens, results };
   });
   family.answer(id, 0, JSON.stringify({ pieces, fixed: fixed(run) }));
+}
+
+/** In a stored session what becomes a reference must be readable by it; in others nothing ever is. */
+function mayBeLeftOut({ role, conversation }, block) {
+  return conversation.log === null || (role.shortens && placeOf(block) !== undefined);
 }
 
 function isResults({ role, content }) {
@@ -204,7 +210,7 @@ export function performCompact(family, run, { id, change }) {
     id,
     null,
     () => replace(run, next, change.before),
-    (answer) => answer,
+    (compacted) => JSON.stringify(compacted),
   );
 }
 
@@ -251,13 +257,14 @@ function withSummary(run, { to, except, summary }) {
 }
 
 /** Stores the new conversation, then takes it up. */
-async function replace(run, messages, before) {
+async function replace(run, messages, before, told = {}) {
   const { conversation } = run;
   const freed = conversation.tokens() - estimateTokens(messages);
   const after = Math.max(0, Math.round(before - freed));
-  if (conversation.log !== null) await conversation.log.summarise(messages, { before, after });
+  const stored = { before: told.before ?? before, after: told.after ?? after };
+  if (conversation.log !== null) await conversation.log.summarise(messages, stored);
   const lastIsAssistant = conversation.restore(messages);
-  return JSON.stringify({ after, messages: messages.length, lastIsAssistant });
+  return { after, messages: messages.length, lastIsAssistant };
 }
 
 /** Asks the host's compactor. */
@@ -280,14 +287,26 @@ export function performAskCompactor(family, run, { id, instructions: asked }) {
         instructions,
         lazy.signal,
       );
-      const { messages } = answer ?? {};
+      const { messages, kind, before: toldBefore, after } = answer ?? {};
       if (!Array.isArray(messages)) throw new TypeError("the compactor's maybeCompact() must resolve to { messages }");
+      const told = toldBy({ kind, before: toldBefore, after });
       // Given up meanwhile: what it answers changes nothing any more.
-      if (!family.pending.has(id) || isSame(messages, asGiven)) return "";
-      return await replace(run, checkedMessages(messages, run), before);
+      const changes = family.pending.has(id) && !isSame(messages, asGiven);
+      const compacted = changes ? await replace(run, checkedMessages(messages, run), before, told) : null;
+      return { compacted, told };
     },
-    (answered) => answered,
+    (answered) => JSON.stringify(answered),
   );
+}
+
+/** What a compactor says of its kind and of tokens, where that is valid. */
+function toldBy({ kind, before, after }) {
+  const isCount = (tokens) => typeof tokens === "number" && Number.isFinite(tokens) && tokens >= 0;
+  return {
+    kind: kind === "micro" || kind === "auto" ? kind : undefined,
+    before: isCount(before) ? before : undefined,
+    after: isCount(after) ? after : undefined,
+  };
 }
 
 /** @throws {TypeError} for what no request could send */
@@ -301,6 +320,13 @@ function checkedMessages(messages, run) {
     if (problem !== null) throw new TypeError(`the compactor's messages[${index}] ${problem}`);
     return copy;
   });
+  // Copies: where in the log their results stand is known of what the compactor was given.
+  const places = new Places();
+  for (const { content } of run.conversation.messages) {
+    if (typeof content === "string") continue;
+    for (const block of content) if (placeOf(block) !== undefined) places.add(block, placeOf(block));
+  }
+  places.rememberIn(checked);
   const lineUp = new Conversation(null);
   lineUp.restore(checked);
   if (lineUp.view.length > 0) assertWellFormed({ messages: lineUp.view });

@@ -46,7 +46,7 @@ export function performTool(family, run, { id, call, tool, timed }) {
   const prepared = family.parts.tools[tool];
   const toolCall = run.values.get(call);
   const lazy = new LazySignal();
-  const snapshots = run.conversation.log === null ? null : new SnapshotRecorder(family, run);
+  const snapshots = run.conversation.log === null ? null : new SnapshotRecorder(family, run, toolCall.id);
   const context = new ToolContext(run, toolCall, lazy, snapshots, family.parts);
   const execute = prepared.isFinal
     ? (input) => takeAnswer(run, toolCall.input, input)

@@ -29,6 +29,21 @@ export class WorkingFolder {
     return await this.#operations.start({ do: "resolve", path }).over;
   }
 
+  /**
+   * @param {string} path canonical
+   * @returns {Promise<string | null | undefined>} SHA-256 of what the file holds, null where there is none; undefined where
+   *   that cannot be told
+   */
+  async digest(path) {
+    try {
+      const digest = await this.#operations.start({ do: "digest", path }).over;
+      return digest === "" ? null : (digest ?? undefined);
+    } catch {
+      // The folder is gone.
+      return undefined;
+    }
+  }
+
   /** @returns {FileRestoration} in this folder */
   restoration() {
     return new FileRestoration(this.#options);
@@ -48,7 +63,7 @@ class FileRestoration {
   /**
    * Looks whether a file can be put back; those that can wait for `putBackNext`.
    * @param {{ path: string, before: string | null, encoding?: "utf8" | "base64" }} target
-   * @param {{ digests: string[], mayBeAbsent: boolean, changedByMs?: number }} left how the agent left the file
+   * @param {{ digests: string[], mayBeAbsent: boolean, isKnown: boolean }} left how the agent left the file
    * @returns {Promise<{ ready: boolean } | { skipped: string }>} `ready: false` where there is nothing to do
    * @throws {AgentError} when it cannot be written, with the code `restore_failed`
    */

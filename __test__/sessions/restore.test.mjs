@@ -61,14 +61,14 @@ for (const [kind, make] of Object.entries(STORES)) {
   });
 }
 
-test("a snapshot says what the file holds after the change, and nothing where it is deleted", async (t) => {
+test("a snapshot says what the file holds after the change, and null where it is deleted", async (t) => {
   const edit = { name: "edit_file", input: { path: "a", old_text: "one", new_text: "two" } };
   const w = await workingAgent(t, [[["a", "one"]], [edit], [["a", null]]]);
   for (let count = 0; count < 3; count += 1) await w.prompt();
   assert.deepEqual(await w.snapshots(), [
     { type: "file_snapshot", path: "a", before: null, after: sha256("one"), turn: 1 },
     { type: "file_snapshot", path: "a", before: "one", after: sha256("two"), turn: 1 },
-    { type: "file_snapshot", path: "a", before: "two", turn: 1 },
+    { type: "file_snapshot", path: "a", before: "two", after: null, turn: 1 },
   ]);
 });
 
@@ -251,22 +251,135 @@ test("100 files go back", async (t) => {
   assert.equal(w.events.filter(({ phase }) => phase === "progress").length, 100);
 });
 
-test("a custom tool's file goes back where nobody changed it after the call, else it is skipped", async (t) => {
+/** An agent whose one turn has the tool `custom` write "tool" into these files, and record what they held. */
+async function changedByTool(t, paths, { before = "before", ...config } = {}) {
   let w;
   const custom = plainTool("custom", async ({ path }, { recordSnapshot }) => {
     await recordSnapshot(path, w.read(path));
     w.write(path, "tool");
     return "written";
   });
-  const calls = ["a", "b", "new"].map((path) => ({ name: "custom", input: { path } }));
-  w = await workingAgent(t, [calls], { tools: [custom] });
-  w.write("a", "before");
-  w.write("b", "before");
+  const calls = paths.map((path) => ({ name: "custom", input: { path } }));
+  w = await workingAgent(t, [calls], { ...config, tools: [custom] });
+  for (const path of paths) if (path !== "new") w.write(path, before);
+  return w;
+}
+
+test("a custom tool's file goes back where nobody changed it after the call, else it is skipped", async (t) => {
+  const w = await changedByTool(t, ["a", "b", "gone", "new"]);
   await w.prompt();
-  const later = new Date(Date.now() + 60_000);
   w.write("b", "user");
-  utimesSync(w.path("b"), later, later);
+  rmSync(w.path("gone"));
   const { restoredFiles, skippedFiles } = await w.agent.restore(sessionId, 0);
-  assert.deepEqual([restoredFiles.sort(), skippedFiles.map(({ path }) => path)], [["a", "new"], ["b"]]);
-  assert.deepEqual(["a", "b", "new"].map(w.read), ["before", "user", null]);
+  assert.deepEqual(
+    [restoredFiles.sort(), skippedFiles.map(({ path }) => path).sort()],
+    [
+      ["a", "new"],
+      ["b", "gone"],
+    ],
+  );
+  const reasons = Object.fromEntries(skippedFiles.map(({ path, reason }) => [path, reason]));
+  assert.match(reasons.b, /was changed since/);
+  assert.match(reasons.gone, /was deleted since/);
+  assert.deepEqual(["a", "b", "gone", "new"].map(w.read), ["before", "user", null, null]);
+});
+
+test("an edit in the very moment after a custom tool's result stays, whatever its time stamp says", async (t) => {
+  for (const [name, disguise] of [
+    ["as it comes", () => {}],
+    ["made to look old", (path) => utimesSync(path, new Date(0), new Date(0))],
+  ]) {
+    const w = await changedByTool(t, ["a"]);
+    w.agent.subscribe(({ event }) => {
+      if (event.type !== "tool_result") return;
+      w.write("a", "user");
+      disguise(w.path("a"));
+    });
+    await w.prompt();
+    const { restoredFiles, skippedFiles } = await w.agent.restore(sessionId, 0);
+    assert.deepEqual([restoredFiles, skippedFiles.map(({ path }) => path)], [[], ["a"]], name);
+    assert.equal(w.read("a"), "user", name);
+  }
+});
+
+test("a custom tool's file whose time stamp was touched, but not its content, goes back", async (t) => {
+  const w = await changedByTool(t, ["a"]);
+  await w.prompt();
+  utimesSync(w.path("a"), new Date(Date.now() + 60_000), new Date(Date.now() + 60_000));
+  assert.deepEqual(await w.agent.restore(sessionId, 0), { restoredFiles: ["a"], skippedFiles: [] });
+  assert.equal(w.read("a"), "before");
+});
+
+test("how a custom tool left its files is told by its result in the log, also where it failed or made none", async (t) => {
+  let w;
+  const tools = [
+    plainTool("fails", async (_, { recordSnapshot }) => {
+      await recordSnapshot("a", null);
+      await recordSnapshot("b", null);
+      w.write("a", "half");
+      throw new Error("no");
+    }),
+    plainTool("looks", () => "nothing recorded"),
+  ];
+  w = await workingAgent(t, [["fails", "looks"].map((name) => ({ name, input: {} }))], { tools });
+  await w.prompt();
+  const results = (await w.stored()).filter(({ type }) => type === "tool_result");
+  assert.deepEqual(
+    results.sort((one, other) => one.result.id.localeCompare(other.result.id)).map(({ files }) => files),
+    [
+      [
+        { path: "a", after: sha256("half") },
+        { path: "b", after: null },
+      ],
+      undefined,
+    ],
+  );
+  assert.deepEqual((await w.agent.restore(sessionId, 0)).restoredFiles, ["a", "b"]);
+  assert.equal(w.read("a"), null);
+});
+
+test("of a call that never had its result it is not known what it left: its file is skipped, and says so", async (t) => {
+  const w = await workingAgent(t, []);
+  w.write("a", "half");
+  const snapshot = (path, before) => ({ type: "file_snapshot", path, before, turn: 1 });
+  await w.checkpointer.append(sessionId, [snapshot("a", "before"), snapshot("gone", "before")]);
+  const { restoredFiles, skippedFiles } = await w.agent.restore(sessionId, 0);
+  assert.deepEqual([restoredFiles, w.read("gone")], [["gone"], "before"]);
+  assert.match(skippedFiles[0].reason, /what it held then is not known/);
+  assert.equal(w.read("a"), "half");
+});
+
+test("changes that were recorded and never made, however many, do not count as somebody else's", async (t) => {
+  const w = await workingAgent(t, []);
+  w.write("a", "one");
+  w.write("b", "user");
+  const turn = (path, before, text) => [
+    { type: "assistant", message: { role: "assistant", content: [{ type: "text", text: "now" }] } },
+    { type: "file_snapshot", path, before, after: text === null ? null : sha256(text), turn: 1 },
+  ];
+  await w.checkpointer.append(sessionId, [
+    ...turn("a", null, "one"),
+    ...turn("a", "one", "two"),
+    ...turn("a", "one", null),
+    ...turn("a", "one", "three"),
+    // Somebody else's content, which the agent was about to overwrite and did not.
+    ...turn("b", null, "one"),
+    ...turn("b", "user", "two"),
+  ]);
+  const { restoredFiles, skippedFiles } = await w.agent.restore(sessionId, 0);
+  assert.deepEqual([restoredFiles, skippedFiles.map(({ path }) => path)], [["a"], ["b"]]);
+  assert.deepEqual([w.read("a"), w.read("b")], [null, "user"]);
+});
+
+test("of a foreign log, files that are none are no files", async (t) => {
+  const w = await workingAgent(t, []);
+  const result = { type: "tool_result", id: "x", content: "ok" };
+  const snapshot = { type: "file_snapshot", path: "a", before: null, turn: 1 };
+  const files = [[null, 5, {}, { path: "a" }, { path: "a", after: 5 }], "a", {}];
+  await w.checkpointer.append(sessionId, [
+    snapshot,
+    ...files.map((odd) => ({ type: "tool_result", result, turn: 1, files: odd })),
+  ]);
+  w.write("a", "user");
+  assert.match((await w.agent.restore(sessionId, 0)).skippedFiles[0].reason, /not known/);
 });

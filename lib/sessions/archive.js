@@ -1,26 +1,18 @@
 // Results that are too long to be sent whole: the session's log holds them whole, the conversation their beginning, their
-// end and a reference, which the tool `context` reads by. A reference is the place of the result in the log.
+// end and a reference, which the tool `context` reads by. A reference names the place of the result in the log.
+import { blocksOf, placeOf, refOf, rememberPlace, resultsIn, seqOf } from "./places.js";
+
+export { rememberPlace };
+
 const MAX_WHOLE_BYTES = 16 * 1024;
 const HEAD_BYTES = 6_000;
 const TAIL_BYTES = 3_000;
 /** A page is not shortened itself. */
 const MAX_PAGE_BYTES = 15_000;
 const DEFAULT_PAGE_LETTERS = 8_000;
-const MAX_MATCHES = 50;
+/** Of a list so many entries are shown at once. */
+const MAX_ENTRIES = 50;
 const MAX_MATCH_LETTERS = 400;
-
-/** Names of results that were shortened or became references, told by the result. */
-const places = new WeakMap();
-
-/** Remembers where in the log a result stands. */
-export function rememberPlace(result, seq) {
-  places.set(result, seq);
-}
-
-/** @returns {number | undefined} where in the log a result stands, if that is known */
-export function placeOf(result) {
-  return places.get(result);
-}
 
 /**
  * @param {object} result `{ id, content, … }`, frozen
@@ -45,26 +37,22 @@ export function shortened(result, seq) {
 
 /** @returns {object} what stands in the place of an old result */
 export function reference(result, name) {
-  const seq = placeOf(result);
+  const place = placeOf(result);
   const what = `[the result of ${name ?? "tool"} was left out to make room`;
-  const content = seq === undefined ? `${what}]` : `${what}; context with ref "${refOf(seq)}" reads it]`;
+  const content = place === undefined ? `${what}]` : `${what}; context with ref "${refOf(place)}" reads it]`;
   const { type, id, isError } = result;
   const made = { type, id, content };
   if (isError) made.isError = true;
   references.add(Object.freeze(made));
-  if (seq !== undefined) rememberPlace(made, seq);
+  if (place !== undefined) rememberPlace(made, place);
   return made;
 }
 
 const references = new WeakSet();
-const REFERENCE = /^\[the result of \S+ was left out to make room(; context with ref "r\d+" reads it)?\]$/;
+const REFERENCE = /^\[the result of \S+ was left out to make room(; context with ref "r[\d.]+" reads it)?\]$/;
 
 export function isReference(result) {
   return references.has(result) || (typeof result.content === "string" && REFERENCE.test(result.content));
-}
-
-function refOf(seq) {
-  return `r${seq}`;
 }
 
 /** Where a piece from `start` on ends that has at most so many bytes, and at least one character. */
@@ -110,73 +98,114 @@ function replaceText(content, text) {
 }
 
 /**
- * What the tool `context` answers.
+ * What the tool `context` answers. In lists, `offset` and `limit` count entries.
  * @param {object} checkpointer
  * @param {string} sessionId
  * @param {{ ref?: string, query?: string, offset?: number, limit?: number }} input
  * @returns {Promise<{ content: string, isError: boolean }>}
  */
-export async function readArchive(checkpointer, sessionId, { ref, query, offset = 0, limit = DEFAULT_PAGE_LETTERS }) {
-  if (ref === undefined)
-    return query === undefined ? list(checkpointer, sessionId) : search(checkpointer, sessionId, query);
-  const seq = /^r[1-9]\d{0,14}$/.test(ref) ? Number(ref.slice(1)) : 0;
-  const found = seq === 0 ? undefined : await eventAt(checkpointer, sessionId, seq);
-  if (found?.type !== "tool_result") {
+export async function readArchive(checkpointer, sessionId, { ref, query, offset = 0, limit }) {
+  if (ref === undefined && query === undefined)
+    return { content: await list(checkpointer, sessionId, offset, limit), isError: false };
+  if (ref === undefined) {
+    const found = await firstMatches(resultsOf(checkpointer, sessionId), query, offset, limit);
+    return { content: found || nothingFound(offset, "no result holds it"), isError: false };
+  }
+  const result = await resultAt(checkpointer, sessionId, ref);
+  if (result === undefined) {
     return {
       content: `Error: there is no result ${JSON.stringify(ref)}; context without ref lists them`,
       isError: true,
     };
   }
-  const text = textOf(found.result.content);
-  if (query !== undefined)
-    return { content: matches(text, query, ref) || `no line of ${ref} holds it`, isError: false };
+  if (query !== undefined) {
+    const found = await firstMatches([{ ref, result }], query, offset, limit);
+    return { content: found || nothingFound(offset, `no line of ${ref} holds it`), isError: false };
+  }
+  return { content: page(textOf(result.content), offset, limit ?? DEFAULT_PAGE_LETTERS), isError: false };
+}
+
+function page(text, offset, limit) {
   const start = wholeLetters(text, Math.min(offset, text.length));
   const wished = wholeLetters(text, Math.min(start + limit, text.length));
   const end = Math.min(endWithin(text, start, MAX_PAGE_BYTES), wished > start ? wished : endWithin(text, start, 1));
   const rest = end < text.length ? `\n[characters ${start} to ${end} of ${text.length}; offset ${end} goes on]` : "";
-  return { content: text.slice(start, end) + rest, isError: false };
+  return text.slice(start, end) + rest;
 }
 
-async function eventAt(checkpointer, sessionId, seq) {
-  for await (const stored of checkpointer.read(sessionId, { sinceSeq: seq - 1 })) return stored.event;
+function nothingFound(offset, what) {
+  return offset === 0 ? what : `${what} after the first ${offset}`;
+}
+
+async function resultAt(checkpointer, sessionId, ref) {
+  const seq = seqOf(ref);
+  if (seq === undefined) return undefined;
+  for await (const { event } of checkpointer.read(sessionId, { sinceSeq: seq - 1 })) {
+    return resultsIn(event, seq).find(({ place }) => refOf(place) === ref)?.result;
+  }
   return undefined;
 }
 
-async function list(checkpointer, sessionId) {
-  const lines = [];
+/** All results of a session, oldest first; not those of `context` itself, or to search would find what it showed before. */
+async function* resultsOf(checkpointer, sessionId) {
   const names = new Map();
   for await (const { seq, event } of checkpointer.read(sessionId)) {
-    if (event.type === "tool_started") names.set(event.id, event.name);
-    if (event.type !== "tool_result") continue;
-    const { length } = textOf(event.result.content);
-    lines.push(`${refOf(seq)}: ${names.get(event.result.id) ?? "a tool"}, ${length} characters`);
+    for (const { type, id, name } of blocksOf(event)) if (type === "tool_call") names.set(id, name);
+    for (const { place, result } of resultsIn(event, seq)) {
+      const name = names.get(result.id) ?? "a tool";
+      if (name !== "context") yield { ref: refOf(place), result, name };
+    }
   }
-  return { content: lines.slice(-MAX_MATCHES).join("\n") || "there are no results", isError: false };
 }
 
-async function search(checkpointer, sessionId, query) {
-  const found = [];
-  for await (const { seq, event } of checkpointer.read(sessionId)) {
-    if (event.type !== "tool_result" || found.length >= MAX_MATCHES) continue;
-    const lines = matches(textOf(event.result.content), query, refOf(seq));
-    if (lines !== "") found.push(lines);
-  }
-  return { content: found.join("\n") || "no result holds it", isError: false };
-}
-
-function matches(text, query, ref) {
+/** The newest first to be shown, the oldest of those first. */
+async function list(checkpointer, sessionId, offset, limit = MAX_ENTRIES) {
   const lines = [];
+  for await (const { ref, result, name } of resultsOf(checkpointer, sessionId)) {
+    lines.push(`${ref}: ${name}, ${textOf(result.content).length} characters`);
+  }
+  if (lines.length === 0) return "there are no results";
+  const end = Math.max(0, lines.length - offset);
+  const start = Math.max(0, end - Math.min(limit, MAX_ENTRIES));
+  if (end === 0) return `there are no results before the newest ${lines.length}`;
+  const shown = lines.slice(start, end).join("\n");
+  if (start === 0 && end === lines.length) return shown;
+  const before = start > 0 ? `; offset ${lines.length - start} shows those before them` : "";
+  return `${shown}\n[results ${start + 1} to ${end} of ${lines.length}${before}]`;
+}
+
+/** So many matches after the first `offset`, or as many as fit into a page; says where the rest is. */
+async function firstMatches(results, query, offset, limit = MAX_ENTRIES) {
+  const lines = [];
+  let bytes = 0;
+  let seen = 0;
+  for await (const { ref, result } of results) {
+    for (const line of matches(textOf(result.content), query, ref)) {
+      seen += 1;
+      if (seen <= offset) continue;
+      bytes += Buffer.byteLength(line) + 1;
+      if (lines.length >= Math.min(limit, MAX_ENTRIES) || (bytes > MAX_PAGE_BYTES && lines.length > 0)) {
+        const shown = offset + lines.length;
+        return `${lines.join("\n")}\n[matches ${offset + 1} to ${shown}, and there are more; offset ${shown} goes on]`;
+      }
+      lines.push(line);
+    }
+  }
+  return lines.join("\n");
+}
+
+/** Of each line that holds it, the part around the first place. */
+function* matches(text, query, ref) {
   let from = 0;
-  while (lines.length < MAX_MATCHES) {
+  for (;;) {
     const at = text.indexOf(query, from);
-    if (at < 0) break;
+    if (at < 0) return;
     const start = text.lastIndexOf("\n", at) + 1;
     const newline = text.indexOf("\n", at);
     const end = newline < 0 ? text.length : newline;
-    lines.push(
-      `${ref} at ${at}: ${text.slice(Math.max(start, at - MAX_MATCH_LETTERS / 2), Math.min(end, at + MAX_MATCH_LETTERS / 2))}`,
-    );
+    const first = wholeLetters(text, Math.max(start, at - MAX_MATCH_LETTERS / 2));
+    const last = wholeLetters(text, Math.min(end, at + MAX_MATCH_LETTERS / 2));
+    yield `${ref} at ${at}: ${text.slice(first, last)}`;
     from = end + 1;
   }
-  return lines.join("\n");
 }

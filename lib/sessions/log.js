@@ -5,9 +5,10 @@ import { clearTimeout, setTimeout } from "node:timers";
 import { AgentError } from "../errors.js";
 import { isOverdue, yieldToEventLoop } from "../fairness.js";
 import { freezeDeep } from "../frozen.js";
-import { rememberPlace, shortened } from "./archive.js";
+import { shortened } from "./archive.js";
 import { Fold, eventProblem } from "./fold.js";
 import { OWN } from "./own.js";
+import { Places, rememberPlace, resultsIn } from "./places.js";
 import { SnapshotBudget } from "./snapshot-budget.js";
 
 /** How many events go by between two looks at the clock. */
@@ -27,16 +28,18 @@ export class SessionLog {
   #release = null;
   #snapshots;
   #shortens;
+  #notices;
 
   /**
    * @param {object} checkpointer
    * @param {string} sessionId
-   * @param {{ shortens: boolean, maxSnapshotBytes?: number }} options `shortens`: results that are too long are left out of
-   *   the conversation in part, for there is a tool that reads them; `maxSnapshotBytes`: of all that the session keeps of
-   *   files, default no limit
+   * @param {{ shortens: boolean, maxSnapshotBytes?: number, notices: { code: string, message: string }[] }} options
+   *   `shortens`: results that are too long are left out of the conversation in part, for there is a tool that reads them;
+   *   `maxSnapshotBytes`: of all that the session keeps of files, default no limit; `notices`: what a run is to tell, whichever
    */
-  constructor(checkpointer, sessionId, { shortens, maxSnapshotBytes }) {
+  constructor(checkpointer, sessionId, { shortens, maxSnapshotBytes, notices }) {
     this.#shortens = shortens;
+    this.#notices = notices;
     this.#snapshots = new SnapshotBudget(maxSnapshotBytes);
     /** For whoever reads archived results. */
     this.checkpointer = checkpointer;
@@ -56,8 +59,8 @@ export class SessionLog {
     this.#writer = new Writer();
     const fold = new Fold();
     const repairs = [];
-    /** Where results stand, by id of their call: summaries hold them too. */
-    const places = new Map();
+    /** Where results stand: summaries hold them too. */
+    const places = new Places();
     let head = 0;
     this.#snapshots.reset();
     const take = (stored) => {
@@ -65,8 +68,11 @@ export class SessionLog {
       head += 1;
       this.#snapshots.count(stored.event);
       const event = freezeDeep(stored.event);
-      if (event.type === "tool_result") places.set(event.result.id, head);
-      else if (event.type === "summary") rememberPlaces(event.messages, places);
+      for (const { place, result } of resultsIn(event, head)) {
+        rememberPlace(result, place);
+        places.add(result, place);
+      }
+      if (event.type === "summary") places.rememberIn(event.messages);
       fold.add(this.#shortens ? shortenedEvent(event, head) : event);
     };
     const own = this.#checkpointer[OWN];
@@ -106,9 +112,12 @@ export class SessionLog {
     if (problem !== null) throw new AgentError(`${where} ${problem}`, { code: "session_damaged" });
   }
 
-  /** @returns {string | null} that files are no longer kept, once */
-  takeSnapshotWarning() {
-    return this.#snapshots.takeWarning(this.#sessionId);
+  /** @returns {{ code: string, message: string }[]} what a run is to warn of, each once */
+  takeWarnings() {
+    const warnings = this.#notices.splice(0);
+    const message = this.#snapshots.takeWarning(this.#sessionId);
+    if (message !== null) warnings.push({ code: "snapshot_limit", message });
+    return warnings;
   }
 
   /** Resolves when nothing is written any more: an append that a run gave up may still be going on. */
@@ -148,15 +157,6 @@ export class SessionLog {
   /** Stores what stands in the place of the conversation from now on. */
   async summarise(messages, { before, after }) {
     await this.append([Object.freeze({ type: "summary", messages, throughSeq: this.#head, before, after })]);
-  }
-}
-
-function rememberPlaces(messages, seqs) {
-  for (const { content } of messages) {
-    if (typeof content === "string") continue;
-    for (const block of content) {
-      if (block.type === "tool_result" && seqs.has(block.id)) rememberPlace(block, seqs.get(block.id));
-    }
   }
 }
 

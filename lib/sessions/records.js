@@ -1,6 +1,8 @@
 // Performs what the core asks of a session's log: reads it into the conversation, and writes what the run tells.
 import { callbackFrame } from "../context.js";
 import { callHost } from "../host-call.js";
+import { takeLeftBehind } from "./left-behind.js";
+import { rememberGiven } from "./places.js";
 
 /** Reads the session's log into its conversation. */
 export function performLoad(family, run, { id, recover }) {
@@ -13,26 +15,31 @@ export function performLoad(family, run, { id, recover }) {
 }
 
 /**
- * Writes frozen events into the session's log; says so where files are no longer kept.
+ * Writes frozen events into the session's log; tells what a run is to warn of.
  * @returns {Promise<number>} the number of the first
  */
 export async function storeEvents(run, events) {
   const { log } = run.conversation;
   const first = await log.append(events);
-  const message = log.takeSnapshotWarning();
-  if (message !== null && !run.over) {
-    run.deliver({ type: "diagnostic", level: "warning", code: "snapshot_limit", message });
-  }
+  const warnings = run.over ? [] : log.takeWarnings();
+  for (const { code, message } of warnings) run.deliverEvent({ type: "diagnostic", level: "warning", code, message });
   return first;
 }
 
 /** Writes events into the session's log. */
 export function performRecord(family, run, { id, events }) {
-  const stored = events.map((event) => Object.freeze(asEvent(run, event)));
+  const told = events.map((event) => asEvent(run, event));
   ask(family, run, id, async () => {
-    const first = await storeEvents(run, stored);
+    for (const event of told) {
+      const looking = event.type === "tool_result" ? takeLeftBehind(run, event.result.id) : undefined;
+      // How the call left the files that it recorded; restore() tells by that who changed them.
+      if (looking !== undefined) event.files = await looking;
+      Object.freeze(event);
+    }
+    const first = await storeEvents(run, told);
     events.forEach((event, index) => {
       if (event.type === "tool_result") run.resultStored(event.key, first + index);
+      else rememberGiven(told[index], first + index);
     });
     return "";
   });
@@ -65,6 +72,9 @@ function asEvent(run, { type, ...told }) {
     }
     case "permission_decision":
       return { type, ...told, ...run.redactedDecision(told) };
+    case "file_snapshot":
+      // A custom tool's has no `after`: what it will write nobody knows. That a built-in tool deletes is known.
+      return { type, ...told, after: told.after ?? null };
     default:
       return { type, ...told };
   }

@@ -1,5 +1,7 @@
 // Takes a session back to an earlier event: each file that the agent changed since goes back to its earliest snapshot, then
 // the log is cut. How a file is put back safely is the core's business.
+import { createHash } from "node:crypto";
+
 import { callbackFrame, inFrame } from "../context.js";
 import { AgentError, CheckpointConflictError, ConfigError } from "../errors.js";
 import { isOverdue, yieldToEventLoop } from "../fairness.js";
@@ -103,10 +105,14 @@ async function putBack(files, changes, progress, signal) {
 
 /** What happened to one file since. */
 class FileChange {
-  #last = null;
-  #previous = null;
-  /** When the turn of the last change had its last result. */
-  #changedByMs = undefined;
+  /** How the agent may have left it: digests, null for a file that there is not. */
+  #left = new Set();
+  /** The turn of the last change. */
+  #turn = -1;
+  /** How it was left if the changes of that turn were not made. */
+  #untouched = new Set();
+  /** A custom tool changed it in that turn, of which nobody knows yet what it wrote. */
+  #isOpen = false;
 
   constructor({ path, before, truncated, encoding }) {
     this.path = path;
@@ -115,27 +121,46 @@ class FileChange {
     this.encoding = encoding;
   }
 
-  add(snapshot) {
-    this.#previous = this.#last;
-    this.#last = snapshot;
-    this.#changedByMs = undefined;
+  /** @param {number} turn changes of one turn may have been made in any order */
+  add(snapshot, turn) {
+    if (turn !== this.#turn) {
+      this.#turn = turn;
+      this.#isOpen = false;
+      // A change that was recorded may not have been made: what the file held before this one shows whether it was.
+      const held = snapshot.truncated ? undefined : digestOf(snapshot);
+      this.#untouched = held === undefined ? this.#left : new Set(this.#left.has(held) ? [held] : []);
+      this.#left = new Set(this.#untouched);
+    }
+    const { after } = snapshot;
+    this.#isOpen ||= after === undefined;
+    if (after !== undefined) this.#left.add(after);
   }
 
-  /** A result came in the turn of the last change. */
-  answered(ts) {
-    const ms = Date.parse(ts);
-    if (Number.isFinite(ms)) this.#changedByMs = ms;
+  /** A call came to its end, and left the file so. */
+  answered(after) {
+    if (this.#isOpen) for (const state of this.#untouched) this.#left.delete(state);
+    this.#isOpen = false;
+    this.#left.add(after);
   }
 
   /** How the agent left the file. */
   left() {
-    const { after } = this.#last;
-    // It was deleted, or a custom tool changed it, of which nobody knows what it wrote.
-    if (after === undefined) return { digests: [], mayBeAbsent: true, changedByMs: this.#changedByMs };
-    // A change that was recorded may have failed: then the file is as the one before it left it.
-    const digests = [after, this.#previous?.after].filter((digest) => digest !== undefined);
-    return { digests, mayBeAbsent: false };
+    const digests = [...this.#left].filter((state) => state !== null);
+    return { digests, mayBeAbsent: this.#isOpen || this.#left.has(null), isKnown: !this.#isOpen };
   }
+}
+
+/** How a call left the files that it had recorded; nothing where the log does not say so. */
+function filesOf({ files }) {
+  const isDigest = (after) => after === null || typeof after === "string";
+  return Array.isArray(files) ? files.filter((file) => typeof file?.path === "string" && isDigest(file.after)) : [];
+}
+
+function digestOf({ before, encoding }) {
+  if (before === null) return null;
+  return createHash("sha256")
+    .update(before, encoding === "base64" ? "base64" : "utf8")
+    .digest("hex");
 }
 
 /** The session's log, asked in a callback's frame: a store of the host that waits for the session would wait for itself. */
@@ -154,23 +179,21 @@ class Store {
   async read(toSeq, files) {
     return await this.#inFrame(async () => {
       const changes = new Map();
-      /** Files that changed in the turn that is going on. */
-      const open = new Set();
+      let turn = 0;
       const head = await this.#checkpointer.head(this.#sessionId);
       if (!files || toSeq >= head) return { head, changes: [] };
       let seq = toSeq;
       for await (const stored of this.#checkpointer.read(this.#sessionId, { sinceSeq: toSeq })) {
         seq += 1;
-        const { event, ts } = this.#checked(stored, seq);
+        const { event } = this.#checked(stored, seq);
         if (event.type === "file_snapshot") {
           const change = changes.get(event.path) ?? new FileChange(event);
           changes.set(event.path, change);
-          change.add(event);
-          open.add(change);
+          change.add(event, turn);
         } else if (event.type === "tool_result") {
-          for (const change of open) change.answered(ts);
+          for (const { path, after } of filesOf(event)) changes.get(path)?.answered(after);
         } else if (event.type === "assistant" || event.type === "user") {
-          open.clear();
+          turn += 1;
         }
         if (isOverdue()) await yieldToEventLoop();
       }

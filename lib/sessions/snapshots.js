@@ -1,5 +1,6 @@
 // What a custom tool records of a file that it is about to change. Knows nothing of how files are put back.
 import { AgentError, ToolError } from "../errors.js";
+import { lookAtLeftBehind } from "./left-behind.js";
 import { storeEvents } from "./records.js";
 
 const ENCODINGS = ["utf8", "base64"];
@@ -10,16 +11,21 @@ const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$
 export class SnapshotRecorder {
   #family;
   #run;
+  #callId;
+  #paths = new Set();
   #over = false;
 
-  constructor(family, run) {
+  constructor(family, run, callId) {
     this.#family = family;
     this.#run = run;
+    this.#callId = callId;
   }
 
-  /** The call has its result, or was given up. */
+  /** The call has its result, or was given up. What it left is looked at now: whoever hears of the result may change it. */
   end() {
     this.#over = true;
+    if (this.#paths.size > 0)
+      lookAtLeftBehind(this.#run, this.#callId, this.#paths, this.#family.parts.workingFolder());
   }
 
   /** @see ToolContext.recordSnapshot */
@@ -35,6 +41,7 @@ export class SnapshotRecorder {
     if (truncated) event.truncated = true;
     if (encoding !== undefined && before !== null) event.encoding = encoding;
     event.turn = this.#run.turn;
+    this.#paths.add(canonical);
     await storeEvents(this.#run, [Object.freeze(event)]);
   }
 }

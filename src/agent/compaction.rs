@@ -6,16 +6,12 @@ use serde::Deserialize;
 use super::run::{Failure, Run, Stopped};
 use crate::context::{self, Cut, Piece, plan_cut, plan_references};
 use crate::error::CoreError;
-use crate::event::{CompactionPhase, Event};
+use crate::event::{CompactionPhase, Event, Level};
 use crate::host::{CompactionChange, CompactionSizes, CompactionSubject, Effect, HookSubject};
 use crate::types::{CallId, CompactionKind, HookName, HookStatus, Usage};
 
 /// How often the model is asked for a summary.
 const SUMMARY_ATTEMPTS: usize = 2;
-/// What a summary may come to: a share of the budget, within bounds. In tokens.
-const SUMMARY_SHARE: f64 = 0.1;
-const MIN_SUMMARY_TOKENS: f64 = 64.0;
-const MAX_SUMMARY_TOKENS: f64 = 8192.0;
 /// Where the window is not known, and the request was too long: what the next may come to, of what it was.
 const OVERFLOW_SHARE: f64 = 0.5;
 
@@ -42,6 +38,51 @@ struct Compacted {
     last_is_assistant: Option<bool>,
 }
 
+/// What the host's compactor answered.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    /// Nothing where it changed nothing.
+    compacted: Option<Compacted>,
+    told: Told,
+}
+
+/// What the host's compactor says of what it did: for whoever hears of it. What is due is measured.
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Told {
+    kind: Option<ToldKind>,
+    before: Option<f64>,
+    after: Option<f64>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ToldKind {
+    Micro,
+    Auto,
+}
+
+/// What a stage came to.
+struct Outcome {
+    /// Tokens.
+    after: f64,
+    told: Told,
+}
+
+impl From<f64> for Outcome {
+    fn from(after: f64) -> Outcome {
+        Outcome { after, told: Told::default() }
+    }
+}
+
+/// A stage as hooks and events have it at its end.
+#[derive(Clone, Copy)]
+struct Ending {
+    kind: CompactionKind,
+    sizes: CompactionSizes,
+}
+
 impl Run {
     /// Compacts before a model call, if the conversation is near the end of the window. One that fails is told, and the
     /// run goes on.
@@ -63,14 +104,16 @@ impl Run {
             return Ok(());
         }
         let compacted = if options.host {
-            self.stage(CompactionKind::Auto, tokens, None, self.ask_compactor(tokens, None)).await
+            let asked = self.ask_compactor(tokens, None);
+            let ending = self.stage(CompactionKind::Auto, tokens, None, asked).await;
+            ending.map(|(after, _ending)| context::quiet_below(tokens, after))
         } else {
             let budget = context::budget(window.unwrap_or(tokens));
-            self.compact_own(tokens, budget).await
+            self.compact_own(tokens, budget, window).await.map(|after| context::quiet_below_own(tokens, after, budget))
         };
         match compacted {
-            Ok(after) => {
-                self.session.quiet_below.set(context::quiet_below(tokens, after));
+            Ok(quiet_below) => {
+                self.session.quiet_below.set(quiet_below);
                 Ok(())
             }
             Err(Stopped::Failed(_told)) => {
@@ -93,10 +136,11 @@ impl Run {
         }
         let Measured { tokens, window } = self.measure().await?;
         let compacted = if options.host {
-            self.stage(CompactionKind::Auto, tokens, None, self.ask_compactor(tokens, None)).await
+            let asked = self.ask_compactor(tokens, None);
+            self.stage(CompactionKind::Auto, tokens, None, asked).await.map(|(after, _ending)| after)
         } else {
             let most = window.map_or(tokens, |window| window.min(tokens));
-            self.compact_own(tokens, most * OVERFLOW_SHARE).await
+            self.compact_own(tokens, most * OVERFLOW_SHARE, window).await
         };
         match compacted {
             Ok(after) => Ok(after < tokens),
@@ -110,56 +154,69 @@ impl Run {
         self.load_session().await?;
         let Measured { tokens: before, .. } = self.measure().await?;
         let kind = CompactionKind::Manual;
-        let after = if self.family.options.compaction.host {
+        let (_after, ending) = if self.family.options.compaction.host {
             self.stage(kind, before, instructions, self.ask_compactor(before, instructions)).await?
         } else {
             self.stage(kind, before, instructions, self.cut(before, before, true, instructions)).await?
         };
         self.session.quiet_below.set(0.0);
-        Ok(CompactionSizes { before, after })
+        Ok(ending.sizes)
     }
 
-    /// Old results first; if that is not enough, old turns.
-    async fn compact_own(&self, tokens: f64, budget: f64) -> Result<f64, Stopped> {
+    /// Old results first; if that is not enough, old turns. Says so where even that is not enough for the window.
+    async fn compact_own(&self, tokens: f64, budget: f64, window: Option<f64>) -> Result<f64, Stopped> {
         let mut now = tokens;
         let results = plan_references(&self.outline().await?.pieces);
         if !results.is_empty() {
             let change = CompactionChange::References { results: &results, before: now };
-            now = self.stage(CompactionKind::Micro, now, None, self.apply(change)).await?;
+            let stage = async { self.apply(change).await.map(Outcome::from) };
+            now = self.stage(CompactionKind::Micro, now, None, stage).await?.0;
         }
         if now < budget {
             return Ok(now);
         }
-        self.stage(CompactionKind::Auto, now, None, self.cut(now, budget, false, None)).await
+        now = self.stage(CompactionKind::Auto, now, None, self.cut(now, budget, false, None)).await?.0;
+        if let Some(window) = window.filter(|window| context::is_due(now, *window)) {
+            let message = format!(
+                "the conversation does not fit: with all compacted that could go it comes to about {now} tokens, over {} \
+                 (80 % of the model's window of {window}), for the newest user message, the system prompt and the tools stay \
+                 as they are; send a shorter message, or use a model with a larger window",
+                context::budget(window),
+            );
+            self.family.diagnose(self.key, Level::Warning, "context_full", &message, None);
+        }
+        Ok(now)
     }
 
-    /// One stage, with its hooks and events. Answers the tokens after it.
+    /// One stage, with its hooks and events. Answers the tokens after it as they were measured, and what was told.
     async fn stage(
         &self,
         kind: CompactionKind,
         before: f64,
         instructions: Option<&str>,
-        work: impl Future<Output = Result<f64, Stopped>>,
-    ) -> Result<f64, Stopped> {
+        work: impl Future<Output = Result<Outcome, Stopped>>,
+    ) -> Result<(f64, Ending), Stopped> {
         let number = self.compactions.get() + 1;
         self.compactions.set(number);
-        let subject = |event, after| {
+        let begun = Ending { kind, sizes: CompactionSizes { before, after: before } };
+        let subject = |event, ending: Ending, after, instructions| {
             let mut subject = HookSubject::of(event);
-            let instructions = instructions.map(str::to_string);
+            let Ending { kind, sizes: CompactionSizes { before, .. } } = ending;
             subject.compaction = Some(CompactionSubject { number, kind, before, after, instructions });
             subject
         };
-        let tell = |after, phase, message| self.tell(Event::Compaction { kind, before, after, phase, message });
-        tell(before, CompactionPhase::Start, None);
-        let ended = match self.dispatch(subject(HookName::CompactStart, None), None, true).await {
+        let tell = |ending: Ending, phase, message| {
+            let Ending { kind, sizes: CompactionSizes { before, after } } = ending;
+            self.tell(Event::Compaction { kind, before, after, phase, message });
+        };
+        tell(begun, CompactionPhase::Start, None);
+        let start = subject(HookName::CompactStart, begun, None, instructions.map(str::to_string));
+        let ended = match self.dispatch(start, None, true).await {
             Ok(()) => self.cancellable(work).await.and_then(|ended| ended),
             Err(stopped) => Err(stopped),
         };
-        let after = *ended.as_ref().unwrap_or(&before);
-        let mut end = subject(HookName::CompactEnd, Some(after));
-        if let Some(compaction) = &mut end.compaction {
-            compaction.instructions = None;
-        }
+        let ending = ended.as_ref().map_or(begun, |outcome| begun.with(outcome));
+        let mut end = subject(HookName::CompactEnd, ending, Some(ending.sizes.after), None);
         let (status, phase) = match &ended {
             Ok(_) => (HookStatus::Completed, CompactionPhase::Done),
             Err(Stopped::Cancelled) => (HookStatus::Cancelled, CompactionPhase::Cancelled),
@@ -175,18 +232,18 @@ impl Run {
             Err(Stopped::Failed(Failure { thrown, .. })) => Some(thrown.message.as_str()),
             _ => None,
         };
-        tell(after, phase, message);
-        ended
+        tell(ending, phase, message);
+        ended.map(|outcome| (outcome.after, ending))
     }
 
     /// Summarises old turns. Where the model cannot, they are dropped behind a marker, unless the host asked.
-    async fn cut(&self, before: f64, budget: f64, asked: bool, instructions: Option<&str>) -> Result<f64, Stopped> {
+    async fn cut(&self, before: f64, budget: f64, asked: bool, instructions: Option<&str>) -> Result<Outcome, Stopped> {
         let Outlined { pieces, fixed } = self.outline().await?;
-        let summary_tokens = (budget * SUMMARY_SHARE).clamp(MIN_SUMMARY_TOKENS, MAX_SUMMARY_TOKENS);
+        let summary_tokens = context::summary_tokens(&pieces, fixed, budget);
         let room = if asked { f64::INFINITY } else { budget };
         let Some(Cut { keep_from: to, keep_user: except }) = plan_cut(&pieces, fixed, summary_tokens, room, asked)
         else {
-            return Ok(before);
+            return Ok(before.into());
         };
         let mut summary = None;
         for attempt in 1..=SUMMARY_ATTEMPTS {
@@ -213,26 +270,25 @@ impl Run {
                 Err(Stopped::Cancelled) => return Err(Stopped::Cancelled),
             }
         }
-        self.apply(CompactionChange::Cut { to, except, summary, before }).await
+        self.apply(CompactionChange::Cut { to, except, summary, before }).await.map(Outcome::from)
     }
 
     async fn apply(&self, change: CompactionChange<'_>) -> Result<f64, Stopped> {
         let call = self.family.host.call(|id| Effect::Compact { id, run: self.key, change });
-        let json = self.stored(call).await?;
-        self.take_up(&json)
+        Ok(self.take_up(read(&self.stored(call).await?)?))
     }
 
-    async fn ask_compactor(&self, before: f64, instructions: Option<&str>) -> Result<f64, Stopped> {
+    async fn ask_compactor(&self, before: f64, instructions: Option<&str>) -> Result<Outcome, Stopped> {
         let call = self.family.host.call(|id| Effect::AskCompactor { id, run: self.key, instructions });
-        let json = self.stored(call).await?;
-        if json.is_empty() { Ok(before) } else { self.take_up(&json) }
+        let Asked { compacted, told } = read(&self.stored(call).await?)?;
+        let after = compacted.map_or(before, |compacted| self.take_up(compacted));
+        Ok(Outcome { after, told })
     }
 
-    /// Takes up the conversation that was put in the place of the old.
-    fn take_up(&self, json: &str) -> Result<f64, Stopped> {
-        let Compacted { after, messages, last_is_assistant } = read(json)?;
+    /// Takes up the conversation that was put in the place of the old. Answers its tokens.
+    fn take_up(&self, Compacted { after, messages, last_is_assistant }: Compacted) -> f64 {
         self.session.conversation.borrow_mut().restore(messages, last_is_assistant);
-        Ok(after)
+        after
     }
 
     async fn measure(&self) -> Result<Measured, Stopped> {
@@ -243,6 +299,19 @@ impl Run {
     async fn outline(&self) -> Result<Outlined, Stopped> {
         let call = self.family.host.call(|id| Effect::Outline { id, run: self.key });
         read(&self.answered(call).await?)
+    }
+}
+
+impl Ending {
+    /// With what was told of it: a compaction that was asked for stays one.
+    fn with(self, &Outcome { after, told }: &Outcome) -> Ending {
+        let kind = match told.kind {
+            Some(ToldKind::Micro) if self.kind != CompactionKind::Manual => CompactionKind::Micro,
+            Some(ToldKind::Auto) if self.kind != CompactionKind::Manual => CompactionKind::Auto,
+            _ => self.kind,
+        };
+        let before = told.before.unwrap_or(self.sizes.before);
+        Ending { kind, sizes: CompactionSizes { before, after: told.after.unwrap_or(after) } }
     }
 }
 

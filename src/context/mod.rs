@@ -3,7 +3,7 @@
 
 mod plan;
 
-pub use plan::{Cut, Piece, PieceKind, ResultPiece, plan_cut, plan_references};
+pub use plan::{Cut, Piece, PieceKind, ResultPiece, plan_cut, plan_references, summary_tokens};
 
 /// A conversation is compacted once it fills so much of the window.
 const DUE: f64 = 0.8;
@@ -28,6 +28,12 @@ pub fn quiet_below(before: f64, after: f64) -> f64 {
     if after > before * (1.0 - WORTHWHILE) { after * GROWTH } else { 0.0 }
 }
 
+/// The same after a compaction of our own. Where it left more than the budget nothing is left that could go, until the
+/// conversation has grown.
+pub fn quiet_below_own(before: f64, after: f64, budget: f64) -> f64 {
+    if after >= budget { after * GROWTH } else { quiet_below(before, after) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -36,5 +42,7 @@ mod tests {
     fn a_compaction_that_freed_little_is_not_tried_until_the_conversation_has_grown() {
         assert!((quiet_below(800.0, 790.0) - 869.0).abs() < 1e-6);
         assert!(quiet_below(870.0, 400.0) < 1.0);
+        assert!((quiet_below_own(2000.0, 900.0, 800.0) - 990.0).abs() < 1e-6);
+        assert!(quiet_below_own(870.0, 400.0, 800.0) < 1.0);
     }
 }

@@ -3,6 +3,8 @@
 
 use serde::Deserialize;
 
+use super::DUE;
+
 /// Of the newest turns so many keep their results whole.
 const TURNS_KEPT_WHOLE: usize = 3;
 /// A result of fewer tokens is not worth a reference.
@@ -11,6 +13,12 @@ const WORTH_A_REFERENCE: f64 = 64.0;
 const REFERENCE_TOKENS: f64 = 48.0;
 /// So much of the budget the newest turns may keep, beside the summary.
 const TAIL_SHARE: f64 = 0.35;
+/// What a summary may come to: a share of the budget, within bounds. In tokens.
+const SUMMARY_SHARE: f64 = 0.1;
+const MIN_SUMMARY_TOKENS: f64 = 64.0;
+const MAX_SUMMARY_TOKENS: f64 = 8192.0;
+/// Where what must stay fills the window nearly, so much of what it leaves.
+const SUMMARY_SHARE_OF_REST: f64 = 0.5;
 
 /// One message of a conversation.
 #[derive(Debug, Clone, Deserialize)]
@@ -67,8 +75,16 @@ pub fn plan_references(pieces: &[Piece]) -> Vec<(usize, usize)> {
     planned
 }
 
+/// How long a summary may be, in tokens, in a conversation that is to come to no more than `budget`.
+pub fn summary_tokens(pieces: &[Piece], fixed: f64, budget: f64) -> f64 {
+    let newest_user = pieces.iter().rfind(|piece| piece.kind == PieceKind::User);
+    let rest = budget / DUE - fixed - newest_user.map_or(0.0, |piece| piece.tokens);
+    (budget * SUMMARY_SHARE).min(rest * SUMMARY_SHARE_OF_REST).clamp(MIN_SUMMARY_TOKENS, MAX_SUMMARY_TOKENS)
+}
+
 /// Where to cut so that what stays, beside a summary of `summary` tokens and `fixed` tokens of other things in a request,
-/// comes to no more than `budget`; with `shortest`, as little as can be stays. None where nothing could be summarised, or where what must stay is over the budget.
+/// comes to no more than `budget`; with `shortest`, as little as can be stays. Where what must stay is over the budget by
+/// itself, all else goes. None where nothing could be summarised.
 pub fn plan_cut(pieces: &[Piece], fixed: f64, summary: f64, budget: f64, shortest: bool) -> Option<Cut> {
     let newest_user = pieces.iter().rposition(|piece| piece.kind == PieceKind::User);
     let tokens_of = |index: Option<usize>| index.and_then(|index| pieces.get(index)).map_or(0.0, |piece| piece.tokens);
@@ -89,12 +105,8 @@ pub fn plan_cut(pieces: &[Piece], fixed: f64, summary: f64, budget: f64, shortes
         }
         keep_from = Some(index);
     }
-    // Nothing but the newest user message, if not even the last turn fits.
-    let keep_from = match keep_from {
-        Some(index) => index,
-        None if tokens_of(newest_user) <= room => pieces.len(),
-        None => return None,
-    };
+    // Nothing but the newest user message, if not even the last turn fits: whether that fits or not, nothing else can go.
+    let keep_from = keep_from.unwrap_or(pieces.len());
     let keep_user = newest_user.filter(|user| *user < keep_from);
     let summarised = keep_from - usize::from(keep_user.is_some());
     (summarised > 0).then_some(Cut { keep_from, keep_user })

@@ -37,24 +37,28 @@ proptest! {
         pieces in conversation(),
         window in 500.0..40_000.0_f64,
         fixed in 0.0..300.0_f64,
+        shortest in any::<bool>(),
     ) {
         let budget = crate::context::budget(window);
-        let summary = budget * 0.1;
+        let summary = summary_tokens(&pieces, fixed, budget);
+        prop_assert!((MIN_SUMMARY_TOKENS..=MAX_SUMMARY_TOKENS).contains(&summary));
         let newest = pieces.iter().rposition(|piece| piece.kind == PieceKind::User).unwrap();
-        match plan_cut(&pieces, fixed, summary, budget, false) {
-            Some(Cut { keep_from, keep_user }) => {
-                prop_assert!(keep_from <= pieces.len());
-                prop_assert!(pieces.get(keep_from).is_none_or(|piece| piece.kind != PieceKind::Results));
-                prop_assert!(newest >= keep_from || keep_user == Some(newest));
-                let kept: f64 = pieces[keep_from..].iter().map(|piece| piece.tokens).sum();
-                let user = keep_user.map_or(0.0, |user| pieces[user].tokens);
-                prop_assert!(fixed + summary + kept + user <= budget + 1e-6);
-            }
-            None => {
-                let must_stay = pieces[newest].tokens > budget - fixed - summary;
-                let all: f64 = pieces.iter().map(|piece| piece.tokens).sum();
-                prop_assert!(must_stay || fixed + summary + all <= budget);
-            }
+        let must_stay = fixed + summary + pieces[newest].tokens;
+        let Some(Cut { keep_from, keep_user }) = plan_cut(&pieces, fixed, summary, budget, shortest) else {
+            // Nothing could go but the newest prompt, or a tail that fits is all that there is.
+            let all: f64 = pieces.iter().map(|piece| piece.tokens).sum();
+            prop_assert!(pieces.len() == 1 || fixed + summary + all <= budget);
+            return Ok(());
+        };
+        prop_assert!(keep_from <= pieces.len());
+        prop_assert!(pieces.get(keep_from).is_none_or(|piece| piece.kind != PieceKind::Results));
+        prop_assert!(newest >= keep_from || keep_user == Some(newest));
+        let kept: f64 = pieces[keep_from..].iter().map(|piece| piece.tokens).sum();
+        let user = keep_user.map_or(0.0, |user| pieces[user].tokens);
+        if must_stay <= budget {
+            prop_assert!(fixed + summary + kept + user <= budget + 1e-6);
+        } else {
+            prop_assert_eq!((keep_from, keep_user), (pieces.len(), Some(newest)));
         }
     }
 
@@ -86,4 +90,26 @@ fn one_long_run_of_one_prompt_keeps_the_prompt_and_its_last_turns() {
 fn a_conversation_of_one_prompt_has_nothing_to_summarise() {
     assert_eq!(plan_cut(&[piece(PieceKind::User, 50.0)], 0.0, 10.0, 800.0, true), None);
     assert_eq!(plan_cut(&[], 0.0, 10.0, 800.0, true), None);
+}
+
+#[test]
+fn where_the_newest_prompt_alone_is_over_the_budget_all_else_goes() {
+    let mut pieces =
+        vec![piece(PieceKind::User, 50.0), piece(PieceKind::Assistant, 20.0), piece(PieceKind::User, 900.0)];
+    let cut = Some(Cut { keep_from: 3, keep_user: Some(2) });
+    assert_eq!(plan_cut(&pieces, 10.0, summary_tokens(&pieces, 10.0, 800.0), 800.0, false), cut);
+    pieces.push(piece(PieceKind::Assistant, 20.0));
+    pieces.push(piece(PieceKind::Results, 80.0));
+    let cut = Some(Cut { keep_from: 5, keep_user: Some(2) });
+    assert_eq!(plan_cut(&pieces, 10.0, 64.0, 800.0, false), cut);
+    assert_eq!(plan_cut(&[piece(PieceKind::User, 900.0)], 10.0, 64.0, 800.0, false), None);
+}
+
+#[test]
+fn a_summary_beside_a_long_prompt_leaves_room_in_the_window() {
+    let pieces = [piece(PieceKind::User, 50.0), piece(PieceKind::User, 170_000.0)];
+    let tokens = summary_tokens(&pieces, 1_000.0, 160_000.0);
+    assert!(tokens > 1_000.0 && 171_000.0 + tokens < 200_000.0, "{tokens}");
+    assert!((summary_tokens(&pieces[..1], 1_000.0, 40_000.0) - 4_000.0).abs() < 1e-6);
+    assert!((summary_tokens(&pieces, 1_000.0, 40_000.0) - MIN_SUMMARY_TOKENS).abs() < 1e-6);
 }

@@ -266,7 +266,8 @@ pub enum Effect<'a> {
     },
     /// Put the compacted conversation in the place of the old, in the log first. Answered with what is left.
     Compact { id: CallId, run: RunKey, change: CompactionChange<'a> },
-    /// Ask the host's compactor. Answered as `Compact`; nothing where it changed nothing.
+    /// Ask the host's compactor. Answered with `{ compacted, told }`: as `Compact`, or nothing where it
+    /// changed nothing; and what it says of that.
     AskCompactor { id: CallId, run: RunKey, instructions: Option<&'a str> },
     /// Whether the error of the model call `call` says that the request was too long. Answered with whether it does.
     IsOverflow { id: CallId, run: RunKey, call: CallId },

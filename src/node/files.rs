@@ -40,16 +40,11 @@ struct FilesOptions {
 enum Operation {
     /// Which file a path means: its canonical path.
     Resolve { path: String },
+    /// SHA-256 of what a file holds, `""` where there is no file, nothing where that cannot be told.
+    Digest { path: String },
     /// Whether a file can be put back: `{ "ready": true }`, `{ "ready": false }` where nothing is to be done, or
     /// `{ "skipped": why }`. The content comes beside it.
-    Check {
-        path: String,
-        absent: bool,
-        base64: bool,
-        digests: Vec<String>,
-        may_be_absent: bool,
-        changed_by_ms: Option<i64>,
-    },
+    Check { path: String, absent: bool, base64: bool, digests: Vec<String>, may_be_absent: bool, is_known: bool },
     /// Puts the next of the files back that are ready.
     PutBack,
     /// Undoes what was put back. Answers what could not be undone.
@@ -96,7 +91,8 @@ impl Shared {
                 let resolved = self.workspace()?.resolve(&path).map_err(|failure| refused(&failure))?;
                 Ok(json!(resolved.as_str()).to_string())
             }
-            Operation::Check { path, absent, base64, digests, may_be_absent, changed_by_ms } => {
+            Operation::Digest { path } => Ok(json!(self.digest(&path)?).to_string()),
+            Operation::Check { path, absent, base64, digests, may_be_absent, is_known } => {
                 let Ok(path) = CanonicalPath::parse(&path) else {
                     return Ok(json!({ "skipped": "is no path inside the working folder" }).to_string());
                 };
@@ -111,7 +107,7 @@ impl Shared {
                     Some(text) => Some(text.into_bytes()),
                 };
                 let digests = digests.iter().filter_map(|digest| Digest::parse(digest)).collect();
-                let target = Target { path, content, left: LeftBehind { digests, may_be_absent, changed_by_ms } };
+                let target = Target { path, content, left: LeftBehind { digests, may_be_absent, is_known } };
                 let checked = self.restoring(|restoration| restoration.check(target))?;
                 Ok(match checked.map_err(|failure| refused(&failure))? {
                     Checked::Ready => json!({ "ready": true }),
@@ -132,6 +128,16 @@ impl Shared {
                 Ok(json!(lock(&self.restoration).as_mut().map(Restoration::keep).unwrap_or_default()).to_string())
             }
         }
+    }
+
+    fn digest(&self, path: &str) -> std::result::Result<Option<String>, Value> {
+        let Ok(path) = CanonicalPath::parse(path) else { return Ok(None) };
+        let opened = self.workspace()?.open().and_then(|root| root.open_regular(&path));
+        Ok(match opened {
+            Ok((file, _bytes)) => Digest::of_reader(file).ok().map(|digest| digest.to_string()),
+            Err(Failure::Missing { .. }) => Some(String::new()),
+            Err(_) => None,
+        })
     }
 
     fn workspace(&self) -> std::result::Result<Workspace, Value> {

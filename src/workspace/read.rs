@@ -43,12 +43,6 @@ impl Seen {
     pub(super) fn is_renamed(&self, now: &Seen) -> bool {
         Seen { changed: now.changed, ..*self } == *now
     }
-
-    /// When its content last changed, in milliseconds since the epoch.
-    pub(super) fn modified_ms(&self) -> i64 {
-        let (seconds, nanoseconds) = self.modified;
-        seconds.saturating_mul(1_000).saturating_add(nanoseconds / 1_000_000)
-    }
 }
 
 impl Root {

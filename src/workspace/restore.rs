@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Access, AtFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
-use super::read::{Seen, open_regular_in, stat_in};
+use super::read::{Seen, open_regular_in};
 use super::temporary::{Temporary, rename_to_new, set_aside};
 use super::write::{Place, must_not_be_read_only};
 use super::{CanonicalPath, Digest, Failure, Root, Workspace};
@@ -26,8 +26,8 @@ pub struct LeftBehind {
     /// Of what it may hold. None: that is not known.
     pub digests: Vec<Digest>,
     pub may_be_absent: bool,
-    /// Where it is not known what it holds: when it changed at the latest, in milliseconds since the epoch.
-    pub changed_by_ms: Option<i64>,
+    /// Nothing of it is unknown: a file that holds anything else was changed.
+    pub is_known: bool,
 }
 
 /// What a check found.
@@ -54,7 +54,14 @@ pub struct Restoration {
 struct Ready {
     path: CanonicalPath,
     content: Option<Vec<u8>>,
-    before: Option<Stat>,
+    before: Option<Found>,
+}
+
+/// A file as it was when it was checked. Times and sizes alone do not tell one state from the next: two writes may share them.
+#[derive(Debug)]
+struct Found {
+    stat: Stat,
+    digest: Digest,
 }
 
 /// One file that was put back, and how to undo that.
@@ -64,7 +71,7 @@ struct Change {
     /// The name, in the same folder, of what was there before.
     aside: Option<String>,
     /// What was put there.
-    put: Option<Seen>,
+    put: Option<(Seen, Digest)>,
     /// Folders that were made for it, outermost first.
     made: Vec<CanonicalPath>,
 }
@@ -110,13 +117,14 @@ impl Restoration {
         if content.as_deref().map(Digest::of) == Some(now) {
             return Ok(Checked::AlreadyThere);
         }
-        if let Some(why) = changed_since(&left, now, before) {
+        if let Some(why) = changed_since(&left, now) {
             return Ok(Checked::Skipped(why.to_string()));
         }
         must_not_be_read_only(before, place.path)?;
         place.must_be_writable()?;
         must_be_writable_folder(&place)?;
-        self.ready.push_back(Ready { path: path.clone(), content, before: found });
+        let before = Some(Found { stat: *before, digest: now });
+        self.ready.push_back(Ready { path: path.clone(), content, before });
         Ok(Checked::Ready)
     }
 
@@ -136,7 +144,8 @@ impl Restoration {
         Ok(())
     }
 
-    fn replace(&self, path: CanonicalPath, content: &[u8], before: &Stat) -> Result<Change, Failure> {
+    fn replace(&self, path: CanonicalPath, content: &[u8], found: &Found) -> Result<Change, Failure> {
+        let before = &found.stat;
         let (folder, name) = self.root.locate(&path)?;
         let place = Place { folder: folder.as_fd(), name, path: path.as_str() };
         let temporary = Temporary::create(place.folder, Some(before)).map_err(|error| place.failed(error))?;
@@ -144,18 +153,18 @@ impl Restoration {
         let put = Seen::of(&temporary.stat().map_err(|error| place.failed(error))?);
         place.must_still_be(Some(before))?;
         let aside = temporary.swap_with(name).map_err(|error| place.failed(error))?;
-        if !is_at(&place, &aside, &Seen::of(before)) {
+        if !holds(&place, &aside, &Seen::of(before), found.digest) {
             // Something else came to its place in that moment.
             rustix::fs::renameat(&folder, aside.as_str(), &folder, name).map_err(|error| place.failed(error))?;
             return Err(place.changed());
         }
-        Ok(Change { path, aside: Some(aside), put: Some(put), made: Vec::new() })
+        Ok(Change { path, aside: Some(aside), put: Some((put, Digest::of(content))), made: Vec::new() })
     }
 
     fn create(&self, path: CanonicalPath, content: &[u8]) -> Result<Change, Failure> {
         let mut made = Vec::new();
         match self.create_in(&path, content, &mut made) {
-            Ok(put) => Ok(Change { path, aside: None, put: Some(put), made }),
+            Ok(put) => Ok(Change { path, aside: None, put: Some((put, Digest::of(content))), made }),
             Err(failure) => {
                 self.remove_folders(&made);
                 Err(failure)
@@ -178,12 +187,13 @@ impl Restoration {
         Ok(put)
     }
 
-    fn remove(&self, path: CanonicalPath, before: &Stat) -> Result<Change, Failure> {
+    fn remove(&self, path: CanonicalPath, found: &Found) -> Result<Change, Failure> {
+        let before = &found.stat;
         let (folder, name) = self.root.locate(&path)?;
         let place = Place { folder: folder.as_fd(), name, path: path.as_str() };
         place.must_still_be(Some(before))?;
         let aside = set_aside(place.folder, name).map_err(|error| place.failed(error))?;
-        if !is_at(&place, &aside, &Seen::of(before)) {
+        if !holds(&place, &aside, &Seen::of(before), found.digest) {
             rename_to_new(place.folder, &aside, name).map_err(|error| place.failed(error))?;
             return Err(place.changed());
         }
@@ -205,7 +215,7 @@ impl Restoration {
         };
         let (folder, name) = self.root.locate(path).map_err(failed)?;
         let place = Place { folder: folder.as_fd(), name, path: path.as_str() };
-        if put.as_ref().is_some_and(|put| !is_at(&place, name, put)) {
+        if put.as_ref().is_some_and(|(put, digest)| !holds(&place, name, put, *digest)) {
             return Err(failed(place.changed()));
         }
         let undone = match (aside, put) {
@@ -257,17 +267,14 @@ fn skipped_if_changed(failure: Failure) -> Result<Checked, Failure> {
     }))
 }
 
-/// Why a file is not as it was left.
-fn changed_since(left: &LeftBehind, now: Digest, stat: &Stat) -> Option<&'static str> {
+/// Why a file is not as it was left. Its content decides: a time stamp may be that of an edit just as well.
+fn changed_since(left: &LeftBehind, now: Digest) -> Option<&'static str> {
     if left.digests.contains(&now) {
-        return None;
-    }
-    match left.changed_by_ms {
-        Some(by) if Seen::of(stat).modified_ms() <= by => None,
-        None if left.digests.is_empty() => {
-            Some("may have changed since the agent last wrote it: what it held then is not known")
-        }
-        _ => Some("was changed since the agent last wrote it"),
+        None
+    } else if left.is_known {
+        Some("was changed since the agent last wrote it")
+    } else {
+        Some("may have changed since the agent last wrote it: what it held then is not known")
     }
 }
 
@@ -279,9 +286,10 @@ fn digest(place: &Place<'_>, before: &Stat) -> Result<Digest, Failure> {
     Digest::of_reader(file).map_err(|error| Failure::from_io(place.path, &error))
 }
 
-/// Whether a name stands for a file that was seen, perhaps under another name.
-fn is_at(place: &Place<'_>, name: &str, seen: &Seen) -> bool {
-    stat_in(place.folder, name.as_bytes(), place.path).is_ok_and(|stat| seen.is_renamed(&Seen::of(&stat)))
+/// Whether a name stands for a file that was seen, perhaps under another name, and it still holds what it did.
+fn holds(place: &Place<'_>, name: &str, seen: &Seen, content: Digest) -> bool {
+    let Ok((file, stat)) = open_regular_in(place.folder, name.as_bytes(), place.path) else { return false };
+    seen.is_renamed(&Seen::of(&stat)) && Digest::of_reader(file).is_ok_and(|digest| digest == content)
 }
 
 /// Files come and go by the right to write their folder.

@@ -58,7 +58,7 @@ fn target(path: &str, content: Option<&str>, left: Option<&str>) -> Target {
         left: LeftBehind {
             digests: left.map(|left| Digest::of(left.as_bytes())).into_iter().collect(),
             may_be_absent: left.is_none(),
-            changed_by_ms: None,
+            is_known: left.is_some(),
         },
     }
 }
@@ -149,18 +149,49 @@ fn what_is_as_it_is_to_be_is_left_alone() {
 }
 
 #[test]
-fn where_the_content_is_not_known_the_time_of_the_last_change_decides() {
+fn where_it_is_not_known_what_was_left_nothing_is_overwritten_and_nothing_else_decides() {
     let tree = Tree::new();
     tree.write("a", "new");
-    let modified = fs::metadata(tree.path("a")).unwrap().modified().unwrap();
-    let modified_ms = modified.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
-    let at = |changed_by_ms| Target {
-        left: LeftBehind { digests: Vec::new(), may_be_absent: true, changed_by_ms },
-        ..target("a", Some("old"), None)
-    };
-    assert_eq!(tree.restoration().check(at(Some(modified_ms))).unwrap(), Checked::Ready);
-    assert!(skipped(tree.restoration().check(at(Some(modified_ms - 1))).unwrap()).contains("was changed since"));
-    assert!(skipped(tree.restoration().check(at(None)).unwrap()).contains("not known"));
+    let left = |is_known, digests| LeftBehind { digests, may_be_absent: true, is_known };
+    let target = |left| Target { left, ..target("a", Some("old"), None) };
+    let digest = Digest::of(b"new");
+    assert_eq!(tree.restoration().check(target(left(true, vec![digest]))).unwrap(), Checked::Ready);
+    assert_eq!(tree.restoration().check(target(left(false, vec![digest]))).unwrap(), Checked::Ready);
+    assert!(skipped(tree.restoration().check(target(left(true, Vec::new()))).unwrap()).contains("was changed since"));
+    assert!(skipped(tree.restoration().check(target(left(false, Vec::new()))).unwrap()).contains("not known"));
+}
+
+#[test]
+fn an_edit_of_the_same_size_in_the_same_moment_is_told_by_its_content() {
+    for _ in 0..50 {
+        let tree = Tree::new();
+        tree.write("changed", "new");
+        tree.write("created", "new");
+        for target in [target("changed", Some("old"), Some("new")), target("created", None, Some("new"))] {
+            let mut restoration = tree.restoration();
+            let name = target.path.as_str().to_string();
+            assert_eq!(restoration.check(target).unwrap(), Checked::Ready);
+            tree.write(&name, "his");
+            restoration.put_back_next().unwrap_err();
+            assert!(restoration.undo().is_empty());
+            assert_eq!(tree.read(&name).as_deref(), Some("his"));
+        }
+        assert_eq!(tree.names(), ["changed", "created"]);
+    }
+}
+
+#[test]
+fn an_edit_of_the_same_size_in_the_same_moment_is_not_undone() {
+    for _ in 0..50 {
+        let tree = Tree::new();
+        tree.write("a", "new");
+        let mut restoration = tree.restoration();
+        restoration.check(target("a", Some("old"), Some("new"))).unwrap();
+        restoration.put_back_next().unwrap();
+        tree.write("a", "his");
+        assert_eq!(restoration.undo().len(), 1);
+        assert_eq!(tree.read("a").as_deref(), Some("his"));
+    }
 }
 
 #[test]
