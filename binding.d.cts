@@ -63,6 +63,9 @@ export declare function familyAwaitIdle(handle: ExternalObject<FamilyHandle>, se
 
 export declare function familyCancel(handle: ExternalObject<FamilyHandle>, run: number): string
 
+/** Cancels a session's runs, and the children that they have started. */
+export declare function familyCancelSession(handle: ExternalObject<FamilyHandle>, sessionId: string): string
+
 /** Closes; tells by an operation effect when all is over. */
 export declare function familyClose(handle: ExternalObject<FamilyHandle>, operation: number): string
 
