@@ -22,7 +22,7 @@ test("the benchmarks run and report every row with a number", async () => {
     files: 4,
     commands: 4,
     "hook-commands": 8,
-    sessions: 9,
+    sessions: 10,
     lifetime: 6,
   });
   for (const { label, ours, plain } of Object.values(sections).flat()) {
