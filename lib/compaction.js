@@ -16,6 +16,8 @@ const SUMMARY_SYSTEM =
   "Keep: what the user wants and has decided, what was done and found, names of files and exact values that still matter, " +
   "what failed and why, and what is left to do. Write plain text, as short as it can be. Answer with the summary alone.";
 const SUMMARY_HEAD = "[Summary of the conversation so far]\n";
+/** With what a message costs beside its text. */
+const SUMMARY_HEAD_TOKENS = messageTokens({ content: SUMMARY_HEAD });
 const DROPPED = "[The earlier part of the conversation was dropped to make room: it could not be summarised]";
 /** Of one text of what is summarised so much is shown. */
 const MAX_SHOWN_LETTERS = 4_000;
@@ -130,11 +132,20 @@ export function performSummarise(family, run, { id, to, except, instructions: as
       for await (const chunk of stream) if (chunk?.type === "message_done") done = chunk;
       const text = summaryText(done?.message);
       if (text === "") throw new Error("the model answered with no summary");
-      run.values.set(id, text.slice(0, wholeLetters(text, maxTokens * LETTERS_PER_TOKEN)));
+      run.values.set(id, withinTokens(text, maxTokens - SUMMARY_HEAD_TOKENS));
       return usageOf(done.usage);
     },
     (usage) => JSON.stringify(usage),
   );
+}
+
+/** The beginning of a text, of no more tokens: a model need not keep to what it was told. */
+function withinTokens(text, tokens) {
+  let whole = text;
+  for (let count = textTokens(whole); count > tokens; count = textTokens(whole)) {
+    whole = whole.slice(0, wholeLetters(whole, Math.floor((whole.length * tokens) / count)));
+  }
+  return whole;
 }
 
 function summaryText(message) {
@@ -259,8 +270,11 @@ function withSummary(run, { to, except, summary }) {
 /** Stores the new conversation, then takes it up. */
 async function replace(run, messages, before, told = {}) {
   const { conversation } = run;
-  const freed = conversation.tokens() - estimateTokens(messages);
-  const after = Math.max(0, Math.round(before - freed));
+  // Of what the provider counts, the share that an estimate says.
+  const rest = fixed(run);
+  const estimate = rest + conversation.tokens();
+  const shorter = rest + estimateTokens(messages);
+  const after = Math.round(estimate === 0 ? shorter : (before * shorter) / estimate);
   const stored = { before: told.before ?? before, after: told.after ?? after };
   if (conversation.log !== null) await conversation.log.summarise(messages, stored);
   const lastIsAssistant = conversation.restore(messages);

@@ -84,3 +84,9 @@ export function errorFromData(data) {
   const errorClass = CLASSES.get(data.code) ?? AgentError;
   return new errorClass(data.message, data);
 }
+
+/** What is wrong with a hooks.json file crosses as JSON text, for it has more than a message. */
+export function errorOfHookFile(error) {
+  const { message, file, path } = JSON.parse(error.message);
+  return new ConfigError(message, { file, path: path ?? undefined });
+}

@@ -6,7 +6,7 @@ import { clearImmediate, setImmediate } from "node:timers";
 import { now } from "./clock.js";
 import { pendingApproval } from "./context.js";
 import { perform } from "./effects.js";
-import { AbortError, AgentError, ConfigError, errorFromData } from "./errors.js";
+import { AbortError, AgentError, ConfigError, errorFromData, errorOfHookFile } from "./errors.js";
 import { afterEventLoop, isOverdue } from "./fairness.js";
 import { native } from "./native.js";
 import { describeThrown } from "./thrown.js";
@@ -34,10 +34,7 @@ const EFFECTS_AT_ONCE = 32;
 
 /** @returns the error class that the data of a native error stands for */
 function asPublicError(error) {
-  if (error.code === "hook_file") {
-    const { message, file, path } = JSON.parse(error.message);
-    return new ConfigError(message, { file, path: path ?? undefined });
-  }
+  if (error.code === "hook_file") return errorOfHookFile(error);
   return errorFromData({ code: error.code, message: error.message });
 }
 

@@ -16,25 +16,10 @@ import {
   requestTokens,
   words,
 } from "./compacting.mjs";
+import { randomFrom } from "../sessions/random.mjs";
 import { testStore } from "../sessions/storing.mjs";
 
 const SEEDS = process.env.LITE_AGENT_LONG === "1" ? 100 : 20;
-
-/** Numbers that are the same for the same seed (mulberry32). */
-function randomFrom(seed) {
-  let state = seed * 2_654_435_761;
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-  return {
-    chance: (share) => next() < share,
-    upTo: (most) => Math.floor(next() * (most + 1)),
-    of: (list) => list[Math.floor(next() * list.length)],
-  };
-}
 
 const IMAGE = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" };
 const FILLERS = ["abc ", "🦊", "漢字", "é", "line\n"];

@@ -11,7 +11,8 @@ import { fileURLToPath } from "node:url";
 import { createLiteAgent, foldEvents, policy } from "../../index.js";
 import { pause, scriptedModel, temporaryFolder, within } from "../support/model.mjs";
 import { assertConversation } from "../runs/reading.mjs";
-import { GIVEN, NAMES, SESSIONS, SYSTEM, namesIn, openStore, randomFrom, sha256, statesOf } from "./killed-host.mjs";
+import { GIVEN, NAMES, SESSIONS, SYSTEM, namesIn, openStore, sha256, statesOf } from "./killed-host.mjs";
+import { randomFrom } from "./random.mjs";
 
 const KILLS = process.env.LITE_AGENT_LONG === "1" ? 100 : 10;
 const SEED = Number(process.env.LITE_AGENT_SEED ?? 1 + Math.floor(Math.random() * 1_000_000));

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { createLiteAgent, fileCheckpointer, policy, sqliteCheckpointer } from "../../index.js";
 import { plainTool, scriptedModel } from "../support/model.mjs";
+import { randomFrom } from "./random.mjs";
 
 export const SESSIONS = ["one", "two"];
 export const SYSTEM = "the agent that is killed";
@@ -35,22 +36,6 @@ export function statesOf(root, session) {
 
 /** Every name in the working folder. */
 export const namesIn = (root) => readdirSync(join(root, "work"), { recursive: true });
-
-/** Numbers that are the same for the same seed (mulberry32). */
-export function randomFrom(seed) {
-  let state = Math.imul(seed, 2_654_435_761);
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-  return {
-    chance: (share) => next() < share,
-    upTo: (most) => Math.floor(next() * (most + 1)),
-    of: (list) => list[Math.floor(next() * list.length)],
-  };
-}
 
 const say = (fact) => writeSync(1, `${JSON.stringify(fact)}\n`);
 

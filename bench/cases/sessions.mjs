@@ -1,13 +1,13 @@
-// What stored sessions cost: an append, a turn, a resume, a list, and whether a turn pays for those before it.
-import { writeFileSync } from "node:fs";
+// What stored sessions cost: an append, a turn, a resume, a list, a restoration, and whether a turn pays for those before it.
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileCheckpointer } from "../../index.js";
+import { fileCheckpointer, policy } from "../../index.js";
 import { makeAgent, makeFolder, nothing } from "../agents.mjs";
 import { plainRun } from "../baseline.mjs";
-import { appendEvent, listLogs, readEvents } from "../baseline-files.mjs";
+import { appendEvent, editPlainly, editSafely, listLogs, readEvents } from "../baseline-files.mjs";
 import { longestStall, slowPace } from "../host.mjs";
 import { median, scaled, takeTurns } from "../measure.mjs";
-import { manyTurnsModel, oneTurnModel } from "../models.mjs";
+import { callingModel, manyTurnsModel, oneTurnModel } from "../models.mjs";
 
 const EARLY = 5;
 const LATE = 500;
@@ -22,6 +22,7 @@ export async function* sessionRows(pace) {
   yield* resumeRows(20_000, pace);
   yield* growthRows(pace);
   yield await listRow(pace);
+  yield await restoreRow(pace);
 }
 
 /** A conversation of so many events: a prompt, then turns of one call. */
@@ -247,5 +248,56 @@ async function listRow(pace) {
     label: `list ${count.toLocaleString("en")} sessions`,
     ours: median(measured.lite),
     plain: median(measured.plain),
+  };
+}
+
+/** Files that the agent changed go back, and the log is cut. */
+async function restoreRow(pace) {
+  const count = scaled(100, pace);
+  const names = Array.from({ length: count }, (_, index) => `file-${index}.js`);
+  const line = "const total = lines.reduce((sum, line) => sum + line.length, 0);\n".repeat(50);
+  const folderOf = (word) => {
+    const folder = makeFolder();
+    for (const name of names) writeFileSync(join(folder, name), `${line}// ${word}\n`);
+    return folder;
+  };
+  const plain = (edit) => ({
+    prepare: () => folderOf("after"),
+    async batch(folder) {
+      for (const name of names) await edit(join(folder, name), "// after", "// before");
+    },
+  });
+  const calls = names.map((path) => ({ name: "write_file", input: { path, content: `${line}// after\n` } }));
+  const measured = await takeTurns(
+    {
+      lite: {
+        async prepare() {
+          const workdir = folderOf("before");
+          const store = fileCheckpointer({ dir: makeFolder() });
+          const agent = makeAgent({ model: callingModel(calls), workdir, permission: policy(), checkpointer: store });
+          await agent.send("go", { sessionId: "bench" });
+          return { agent, store, workdir };
+        },
+        async batch({ agent }) {
+          const { restoredFiles } = await agent.restore("bench", 0);
+          if (restoredFiles.length !== count) throw new Error(`${restoredFiles.length} of ${count} files came back`);
+        },
+        async clean({ agent, store, workdir }) {
+          await agent.close();
+          await store.close();
+          if (!readFileSync(join(workdir, names[0]), "utf8").endsWith("// before\n"))
+            throw new Error("nothing came back");
+        },
+      },
+      plain: plain(editSafely),
+      tuned: plain(editPlainly),
+    },
+    slowPace(pace),
+  );
+  return {
+    label: `restore ${count} files`,
+    ours: median(measured.lite),
+    plain: median(measured.plain),
+    tuned: median(measured.tuned),
   };
 }

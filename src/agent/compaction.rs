@@ -238,10 +238,13 @@ impl Run {
 
     /// Summarises old turns. Where the model cannot, they are dropped behind a marker, unless the host asked.
     async fn cut(&self, before: f64, budget: f64, asked: bool, instructions: Option<&str>) -> Result<Outcome, Stopped> {
-        let Outlined { pieces, fixed } = self.outline().await?;
-        let summary_tokens = context::summary_tokens(&pieces, fixed, budget);
+        let Outlined { mut pieces, mut fixed } = self.outline().await?;
+        // A summary is cut by estimate; where the provider counts fewer tokens than that, it may not be longer for it.
+        let scale = context::scale_to(before, &mut pieces, &mut fixed).max(1.0);
+        let summary_tokens = context::summary_tokens(&pieces, fixed, budget, scale);
         let room = if asked { f64::INFINITY } else { budget };
-        let Some(Cut { keep_from: to, keep_user: except }) = plan_cut(&pieces, fixed, summary_tokens, room, asked)
+        let Some(Cut { keep_from: to, keep_user: except }) =
+            plan_cut(&pieces, fixed, summary_tokens * scale, room, asked)
         else {
             return Ok(before.into());
         };

@@ -3,7 +3,7 @@
 
 mod plan;
 
-pub use plan::{Cut, Piece, PieceKind, ResultPiece, plan_cut, plan_references, summary_tokens};
+pub use plan::{Cut, Piece, PieceKind, ResultPiece, plan_cut, plan_references, scale_to, summary_tokens};
 
 /// A conversation is compacted once it fills so much of the window.
 const DUE: f64 = 0.8;

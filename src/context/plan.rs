@@ -75,11 +75,28 @@ pub fn plan_references(pieces: &[Piece]) -> Vec<(usize, usize)> {
     planned
 }
 
-/// How long a summary may be, in tokens, in a conversation that is to come to no more than `budget`.
-pub fn summary_tokens(pieces: &[Piece], fixed: f64, budget: f64) -> f64 {
+/// A provider counts otherwise than an estimate does. Makes estimates of a conversation, and of what a request has beside it,
+/// come to the tokens that were counted. Answers how many of those an estimated one is.
+pub fn scale_to(tokens: f64, pieces: &mut [Piece], fixed: &mut f64) -> f64 {
+    let estimated = *fixed + pieces.iter().map(|piece| piece.tokens).sum::<f64>();
+    let scale = tokens / estimated;
+    if !scale.is_normal() || scale <= 0.0 {
+        return 1.0;
+    }
+    *fixed *= scale;
+    for piece in pieces {
+        piece.tokens *= scale;
+    }
+    scale
+}
+
+/// How long a summary may be, in a conversation that is to come to no more than `budget`: in estimated tokens, of which each
+/// is counted as `scale`.
+pub fn summary_tokens(pieces: &[Piece], fixed: f64, budget: f64, scale: f64) -> f64 {
     let newest_user = pieces.iter().rfind(|piece| piece.kind == PieceKind::User);
     let rest = budget / DUE - fixed - newest_user.map_or(0.0, |piece| piece.tokens);
-    (budget * SUMMARY_SHARE).min(rest * SUMMARY_SHARE_OF_REST).clamp(MIN_SUMMARY_TOKENS, MAX_SUMMARY_TOKENS)
+    let counted = (budget * SUMMARY_SHARE).min(rest * SUMMARY_SHARE_OF_REST);
+    (counted / scale).clamp(MIN_SUMMARY_TOKENS, MAX_SUMMARY_TOKENS)
 }
 
 /// Where to cut so that what stays, beside a summary of `summary` tokens and `fixed` tokens of other things in a request,

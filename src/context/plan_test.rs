@@ -40,7 +40,7 @@ proptest! {
         shortest in any::<bool>(),
     ) {
         let budget = crate::context::budget(window);
-        let summary = summary_tokens(&pieces, fixed, budget);
+        let summary = summary_tokens(&pieces, fixed, budget, 1.0);
         prop_assert!((MIN_SUMMARY_TOKENS..=MAX_SUMMARY_TOKENS).contains(&summary));
         let newest = pieces.iter().rposition(|piece| piece.kind == PieceKind::User).unwrap();
         let must_stay = fixed + summary + pieces[newest].tokens;
@@ -97,7 +97,7 @@ fn where_the_newest_prompt_alone_is_over_the_budget_all_else_goes() {
     let mut pieces =
         vec![piece(PieceKind::User, 50.0), piece(PieceKind::Assistant, 20.0), piece(PieceKind::User, 900.0)];
     let cut = Some(Cut { keep_from: 3, keep_user: Some(2) });
-    assert_eq!(plan_cut(&pieces, 10.0, summary_tokens(&pieces, 10.0, 800.0), 800.0, false), cut);
+    assert_eq!(plan_cut(&pieces, 10.0, summary_tokens(&pieces, 10.0, 800.0, 1.0), 800.0, false), cut);
     pieces.push(piece(PieceKind::Assistant, 20.0));
     pieces.push(piece(PieceKind::Results, 80.0));
     let cut = Some(Cut { keep_from: 5, keep_user: Some(2) });
@@ -108,8 +108,24 @@ fn where_the_newest_prompt_alone_is_over_the_budget_all_else_goes() {
 #[test]
 fn a_summary_beside_a_long_prompt_leaves_room_in_the_window() {
     let pieces = [piece(PieceKind::User, 50.0), piece(PieceKind::User, 170_000.0)];
-    let tokens = summary_tokens(&pieces, 1_000.0, 160_000.0);
+    let tokens = summary_tokens(&pieces, 1_000.0, 160_000.0, 1.0);
     assert!(tokens > 1_000.0 && 171_000.0 + tokens < 200_000.0, "{tokens}");
-    assert!((summary_tokens(&pieces[..1], 1_000.0, 40_000.0) - 4_000.0).abs() < 1e-6);
-    assert!((summary_tokens(&pieces, 1_000.0, 40_000.0) - MIN_SUMMARY_TOKENS).abs() < 1e-6);
+    assert!((summary_tokens(&pieces[..1], 1_000.0, 40_000.0, 1.0) - 4_000.0).abs() < 1e-6);
+    assert!((summary_tokens(&pieces[..1], 1_000.0, 40_000.0, 2.0) - 2_000.0).abs() < 1e-6);
+    assert!((summary_tokens(&pieces, 1_000.0, 40_000.0, 1.0) - MIN_SUMMARY_TOKENS).abs() < 1e-6);
+}
+
+#[test]
+fn estimates_are_scaled_to_what_was_counted() {
+    let mut pieces = [piece(PieceKind::User, 50.0), piece(PieceKind::Assistant, 40.0)];
+    let mut fixed = 10.0;
+    assert_eq!(scale_to(300.0, &mut pieces, &mut fixed), 3.0);
+    assert_eq!((fixed, pieces[0].tokens, pieces[1].tokens), (30.0, 150.0, 120.0));
+    for counted in [0.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(scale_to(counted, &mut pieces, &mut fixed), 1.0);
+        assert_eq!((fixed, pieces[0].tokens), (30.0, 150.0));
+    }
+    let mut nothing = 0.0;
+    assert_eq!(scale_to(300.0, &mut [], &mut nothing), 1.0);
+    assert_eq!(nothing, 0.0);
 }

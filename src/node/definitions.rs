@@ -10,6 +10,7 @@ use serde_json::json;
 use super::text::Text;
 use crate::agent::agent_prefix;
 use crate::definitions::{AgentDefinition, DefinitionFailure, load_agents, load_skills};
+use crate::hooks::HookFiles;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -62,6 +63,15 @@ pub fn load_definitions(folders: String) -> Result<Text, Error<&'static str>> {
 /// What has more than a message crosses as JSON text.
 fn thrown(failure: DefinitionFailure) -> Error<&'static str> {
     Error::new("definition", json!({ "message": failure.message, "file": failure.file }).to_string())
+}
+
+/// Reads hooks.json files as a family does, for what is wrong with them alone.
+#[napi(catch_unwind)]
+pub fn check_hook_files(home: String, workdir: String) -> Result<(), Error<&'static str>> {
+    HookFiles::load(&PathBuf::from(home), &PathBuf::from(workdir)).map(|_files| ()).map_err(|failure| {
+        let data = json!({ "message": failure.message, "file": failure.file, "path": failure.path });
+        Error::new("hook_file", data.to_string())
+    })
 }
 
 /// How the ids of all children of a session begin.
