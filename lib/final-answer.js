@@ -7,6 +7,8 @@ import { prepareSchema } from "./schema.js";
 const NAME = "final_answer";
 const DESCRIPTION = "Gives the final answer and ends the work. Call it once, when everything is done.";
 const ACCEPTED = "The answer was accepted.";
+// What the core says of an answer that comes after another; calls that go on at the same time meet here.
+const GIVEN_BEFORE = { content: "Error: the final answer was given before, and cannot be changed", isError: true };
 
 /**
  * @param {object} schema the option outputSchema
@@ -36,10 +38,10 @@ export function finalAnswerTool(schema, tools) {
   };
 }
 
-/** Keeps a valid answer for the run. @returns {string} what the model is told */
+/** Keeps the first valid answer for the run. @returns {string | { content: string, isError: true }} what the model is told */
 export function takeAnswer(run, input, output) {
-  // A second one, in the same turn, is refused by the core.
-  run.output ??= { value: output, shown: frozenAnswer(input, output) };
+  if (run.output !== undefined) return GIVEN_BEFORE;
+  run.output = { value: output, shown: frozenAnswer(input, output) };
   return ACCEPTED;
 }
 

@@ -80,7 +80,7 @@ function systemPrompt(own, sections) {
 
 function skillsSection(skills) {
   const lines = skills.map(({ name, description, tags }) => {
-    const tagged = tags.length === 0 ? "" : ` [${tags.join(", ")}]`;
+    const tagged = tags.length === 0 ? "" : ` [${oneLine(tags.join(", "))}]`;
     return `- ${name}: ${oneLine(description)}${tagged}`;
   });
   return `# Skills\nInstructions for particular kinds of work. When one fits the task, read it with load_skill before you begin.\n${lines.join("\n")}`;

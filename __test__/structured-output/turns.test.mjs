@@ -83,15 +83,20 @@ test("a bad answer is failed to the hooks, and the good one completed", async (t
 // -- two in one turn ------------------------------------------------------------------------------------------------------
 
 for (const maxParallelTools of [1, 10]) {
-  test(`of two valid answers in one turn the first counts and the second fails, ${maxParallelTools} at a time`, async (t) => {
-    const { result, model } = await answered(t, [{ calls: [answer(BERN, "first"), answer(ROME, "second")] }], {
-      maxParallelTools,
+  // Without a store nothing parts the beginnings of two calls.
+  for (const sessions of [true, false]) {
+    const how = `${maxParallelTools} at a time, sessions: ${sessions}`;
+    test(`of two valid answers in one turn the first counts and the second fails, ${how}`, async (t) => {
+      const { result, model } = await answered(t, [{ calls: [answer(BERN, "first"), answer(ROME, "second")] }], {
+        maxParallelTools,
+        sessions,
+      });
+      assert.deepEqual(result.output, BERN);
+      assert.ok(!resultFor(result.messages, "first").isError);
+      assert.equal(resultFor(result.messages, "second").isError, true);
+      assert.equal(model.requests.length, 1);
     });
-    assert.deepEqual(result.output, BERN);
-    assert.ok(!resultFor(result.messages, "first").isError);
-    assert.equal(resultFor(result.messages, "second").isError, true);
-    assert.equal(model.requests.length, 1);
-  });
+  }
 
   test(`of a bad and a valid answer in one turn the valid one counts, ${maxParallelTools} at a time`, async (t) => {
     const { result } = await answered(t, [{ calls: [answer({}, "bad"), answer(ROME, "good")] }], { maxParallelTools });
