@@ -22,13 +22,8 @@ test("the benchmarks run and report every row with a number", async () => {
     files: 4,
     commands: 4,
     "hook-commands": 8,
-<<<<<<< HEAD
-    sessions: 9,
-    lifetime: 7,
-=======
     sessions: 10,
-    lifetime: 6,
->>>>>>> sess6
+    lifetime: 7,
   });
   for (const { label, ours, plain } of Object.values(sections).flat()) {
     assert.ok(Number.isFinite(ours ?? plain), label);
