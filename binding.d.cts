@@ -49,6 +49,9 @@ export declare function agentIdPrefix(sessionId: string): string
 /** The built-in tools as a model is shown them: JSON text of `{ name, description, parameters }[]`. */
 export declare function builtinTools(): string
 
+/** Reads hooks.json files as a family does, for what is wrong with them alone. */
+export declare function checkHookFiles(home: string, workdir: string): void
+
 /** What is wrong with the request `{ system?, messages, tools? }`, or null. */
 export declare function checkWellFormed(json: string): string | null
 
