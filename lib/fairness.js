@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers";
 import { now } from "./clock.js";
 
 /** How long steps may follow one another before the event loop gets its turn. */
-const SLICE_MS = 5;
+const SLICE_MS = 3;
 /** Of those that wait, so many at most go on in one turn of the event loop. */
 const MAX_RESUMED = 16;
 

@@ -47,6 +47,8 @@ export function performModel(family, run, { id, turn, reminder }) {
 async function pump(family, run, id, call) {
   try {
     const answer = await read(family, run, id, call);
+    // The calls of a message begin in one go: where many models answer at once, the event loop has its turn in between.
+    if (isOverdue()) await yieldToEventLoop();
     if (!call.live) return;
     settle(family, id, call);
     run.scope.runInAsyncScope(family.answer, family, id, 0, answer);
