@@ -15,6 +15,8 @@ const CLOSE_LOOK_EVERY_MS: u64 = 10;
 /// The kernel's own limits are a brake for what outruns the looks, and lie above the bounds: who passes a bound is to be
 /// killed with that reason, not to fail with one of its own.
 const DATA_SLACK_BYTES: u64 = 64 << 20;
+/// Node from 24 on reserves over half a gigabyte of what counts as data before it does anything.
+const LEAST_DATA_BYTES: u64 = 1 << 30;
 const CPU_SLACK_SECONDS: u64 = 1;
 
 /// Sets what the kernel can watch by itself; in the command's process, before it becomes the command.
@@ -22,7 +24,7 @@ pub fn set(limits: Limits) -> Result<(), Errno> {
     sys::set_limit(libc::RLIMIT_CORE, 0, 0)?;
     if let Some(bytes) = limits.memory_bytes {
         // Not RLIMIT_AS: what a program reserves and never touches is no memory, and Node reserves gigabytes.
-        let data = bytes.saturating_mul(2).saturating_add(DATA_SLACK_BYTES);
+        let data = bytes.saturating_mul(2).saturating_add(DATA_SLACK_BYTES).max(LEAST_DATA_BYTES);
         sys::set_limit(libc::RLIMIT_DATA, data, data)?;
     }
     if let Some(seconds) = limits.cpu_seconds {
