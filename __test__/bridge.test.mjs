@@ -58,6 +58,19 @@ test("a panic aborts the signals of the callbacks that are going", async (t) => 
   assert.equal(signal.aborted, true);
 });
 
+test("a panic when a run is started rejects the runs that are going as well", async (t) => {
+  const begun = deferred();
+  const agent = agentFor(t, {
+    model: scriptedModel([{ calls: [{ id: "1", name: "work", input: {} }] }]),
+    tools: [plainTool("work", () => (begun.resolve(), new Promise(() => {})))],
+  });
+  const sending = agent.send("go");
+  await begun.promise;
+  panicIn(t, "familyStart");
+  const outcomes = await within(Promise.allSettled([agent.send("other", { sessionId: "other" }), sending]), "the runs");
+  for (const { reason } of outcomes) assert.equal(reason?.code, "internal");
+});
+
 test("a process in which the core panicked ends by itself and with its own exit code", () => {
   const script = `
     import { createLiteAgent, fakeProvider } from ${JSON.stringify(new URL("../index.js", import.meta.url).href)};

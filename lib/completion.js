@@ -6,8 +6,9 @@ import { wholeLetters } from "./sessions/archive.js";
 /** Of a longer text the middle is left out. */
 const MAX_TEXT_LETTERS = 64 * 1024;
 const BLOCK = "background-task-completed";
-const OWN_TAG = new RegExp(`<(/?)(?=${BLOCK})`, "gi");
-const OWN_HEADING = /^## (?=.*\(agentId: )/gm;
+// A reader is no parser: what is written a little otherwise passes as well. The counts are bounded, as a text is hostile.
+const OWN_TAG = new RegExp(`<(?=\\s{0,8}/?\\s{0,8}${BLOCK})`, "gi");
+const OWN_HEADING = /^([^\S\n\r\u2028\u2029]*)(?=#{1,6}(?!#).*\(\s{0,8}agentId\s{0,8}:)/gim;
 
 /**
  * @param {{ id: string, label: string, status: string, children: { name: string, agent: string, status: string, error?: string }[] }} told
@@ -32,7 +33,7 @@ export function completionInput({ id, label, status, content }) {
 }
 
 function harmless(text) {
-  return text.replace(OWN_TAG, "&lt;$1").replace(OWN_HEADING, "\\## ");
+  return text.replace(OWN_TAG, "&lt;").replace(OWN_HEADING, "$1\\");
 }
 
 function attribute(text) {

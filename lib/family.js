@@ -103,7 +103,10 @@ export class Family {
       effects = native.familyStart(this.handle, JSON.stringify(told));
     } catch (error) {
       this.forget(run);
-      throw asPublicError(error);
+      if (error.code === "closed" || error.code === "config_error") throw asPublicError(error);
+      // A panic: what else goes on would wait for a core that does not run any more.
+      this.poison(error);
+      throw this.failure;
     }
     // In its caller's turn of the event loop, as far as its first model call; but not where many begin in one turn.
     this.#atOnce = isOverdue() ? 0 : EFFECTS_AT_ONCE;

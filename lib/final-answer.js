@@ -6,6 +6,7 @@ import { prepareSchema } from "./schema.js";
 
 const NAME = "final_answer";
 const DESCRIPTION = "Gives the final answer and ends the work. Call it once, when everything is done.";
+const REMEDY = "give a plain JSON Schema in its place";
 const ACCEPTED = "The answer was accepted.";
 // What the core says of an answer that comes after another; calls that go on at the same time meet here.
 const GIVEN_BEFORE = { content: "Error: the final answer was given before, and cannot be changed", isError: true };
@@ -22,7 +23,7 @@ export function finalAnswerTool(schema, tools) {
   }
   let prepared;
   try {
-    prepared = prepareSchema(NAME, schema, undefined);
+    prepared = prepareSchema(NAME, schema, undefined, REMEDY);
   } catch (cause) {
     throw new ConfigError(`outputSchema: ${cause.message}`, { cause });
   }

@@ -4,7 +4,9 @@
 import { ConfigError } from "./errors.js";
 import { copyFrozen } from "./frozen.js";
 
-const HELP = "use zod 4.2 or later, toStandardJsonSchema of @valibot/to-json-schema, or give the tool a `jsonSchema`";
+const HELP = "use zod 4.2 or later, toStandardJsonSchema of @valibot/to-json-schema, or ";
+/** What to do where a schema cannot be shown to a model. */
+const TOOL_REMEDY = "give the tool a `jsonSchema`";
 /** zod, arktype and @valibot/to-json-schema all know this draft; arktype and valibot refuse names they do not know. */
 const TARGET = "draft-2020-12";
 
@@ -31,7 +33,7 @@ const NONE = {};
  * @param {string} name the tool's
  * @throws {TypeError | ConfigError}
  */
-export function checkSchema(name, schema, jsonSchema) {
+export function checkSchema(name, schema, jsonSchema, remedy = TOOL_REMEDY) {
   if (jsonSchema !== undefined && !isPlainObject(jsonSchema)) {
     throw new TypeError(`tool '${name}': jsonSchema must be a JSON Schema object, got ${kindOf(jsonSchema)}`);
   }
@@ -39,32 +41,37 @@ export function checkSchema(name, schema, jsonSchema) {
   if (standard === null) {
     if (!isPlainObject(schema)) {
       const isForeign = typeof schema === "function" || (isObject(schema) && !Array.isArray(schema));
-      const hint = isForeign ? ` without \`~standard\`; ${HELP}` : "";
+      const hint = isForeign ? ` without \`~standard\`; ${HELP}${remedy}` : "";
       throw new TypeError(
         `tool '${name}': schema must be a Standard Schema or a JSON Schema object, got ${kindOf(schema)}${hint}`,
       );
     }
   } else if (jsonSchema === undefined && typeof standard.jsonSchema?.input !== "function") {
     const vendor = typeof standard.vendor === "string" ? ` of ${standard.vendor}` : "";
-    const help =
-      vendor === " of zod" ? `${HELP} (zod/mini: jsonSchema: z.toJSONSchema(schema, { io: "input" }))` : HELP;
-    throw new ConfigError(`tool '${name}': its schema${vendor} cannot say what the model is to be shown; ${help}`);
+    const field = remedy === TOOL_REMEDY ? "jsonSchema: " : "";
+    const mini = vendor === " of zod" ? ` (zod/mini: ${field}z.toJSONSchema(schema, { io: "input" }))` : "";
+    throw new ConfigError(
+      `tool '${name}': its schema${vendor} cannot say what the model is to be shown; ${HELP}${remedy}${mini}`,
+    );
   }
 }
 
 /**
  * @param {string} name the tool's
+ * @param {string} [remedy] what a message advises where the schema cannot be shown to a model
  * @returns {PreparedSchema}
  * @throws {TypeError | ConfigError}
  */
-export function prepareSchema(name, schema, jsonSchema) {
+export function prepareSchema(name, schema, jsonSchema, remedy = TOOL_REMEDY) {
   // A primitive is no key, and refused below.
   const known = prepared.get(schema)?.get(jsonSchema ?? NONE);
   if (known !== undefined) return known;
-  checkSchema(name, schema, jsonSchema);
+  checkSchema(name, schema, jsonSchema, remedy);
   const standard = standardOf(name, schema);
   const result = Object.freeze(
-    standard === null ? preparePlain(name, schema, jsonSchema) : prepareStandard(name, schema, standard, jsonSchema),
+    standard === null
+      ? preparePlain(name, schema, jsonSchema)
+      : prepareStandard(name, schema, standard, jsonSchema, remedy),
   );
   if (!prepared.has(schema)) prepared.set(schema, new WeakMap());
   prepared.get(schema).set(jsonSchema ?? NONE, result);
@@ -80,9 +87,9 @@ function preparePlain(name, schema, jsonSchema) {
   };
 }
 
-function prepareStandard(name, schema, standard, jsonSchema) {
+function prepareStandard(name, schema, standard, jsonSchema, remedy) {
   return {
-    parameters: shownToModel(name, standard, jsonSchema),
+    parameters: shownToModel(name, standard, jsonSchema, remedy),
     schemaText: null,
     validate: (value) => {
       const outcome = schema["~standard"].validate(value);
@@ -93,7 +100,7 @@ function prepareStandard(name, schema, standard, jsonSchema) {
   };
 }
 
-function shownToModel(name, standard, jsonSchema) {
+function shownToModel(name, standard, jsonSchema, remedy) {
   if (typeof standard.jsonSchema?.input === "function") {
     try {
       return jsonSchemaOf(name, "the JSON Schema of its schema", standard.jsonSchema.input({ target: TARGET }));
@@ -102,7 +109,7 @@ function shownToModel(name, standard, jsonSchema) {
       if (jsonSchema === undefined) {
         if (error instanceof ConfigError) throw error;
         throw new ConfigError(
-          `tool '${name}': its schema cannot be shown to the model: ${messageOf(error)}; give the tool a \`jsonSchema\``,
+          `tool '${name}': its schema cannot be shown to the model: ${messageOf(error)}; ${remedy}`,
           { cause: error },
         );
       }

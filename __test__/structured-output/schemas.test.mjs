@@ -204,6 +204,19 @@ for (const outputSchema of [{ type: "string" }, { type: "array", items: {} }]) {
   });
 }
 
+test("a schema that no JSON Schema can say is a ConfigError that advises what the option takes", (t) => {
+  const standard = { version: 1, vendor: "own", validate: (value) => ({ value }) };
+  const input = () => {
+    throw new Error("a date cannot be said");
+  };
+  for (const jsonSchema of [{ input }, undefined]) {
+    assert.throws(
+      () => answeringAgent(t, [], { outputSchema: { "~standard": { ...standard, jsonSchema } } }),
+      ({ name, message }) => name === "ConfigError" && /give a plain JSON Schema in its place$/.test(message),
+    );
+  }
+});
+
 test("a Standard Schema of no object is a ConfigError that names the option", (t) => {
   assert.throws(
     () => agentFor(t, { outputSchema: standard((value) => ({ value }), { type: "string" }) }),
