@@ -11,6 +11,7 @@ import { defaultRedactor } from "../redact.js";
 import { describeThrown } from "../thrown.js";
 import { eventProblem } from "./fold.js";
 import { checkSequence } from "./memory.js";
+import { PLACED } from "./own.js";
 
 const NOT_KEPT = "what it held was too much to keep";
 
@@ -214,6 +215,11 @@ class Store {
   /** Cuts the log, if it still ends where it was read to. */
   async truncate(toSeq, head) {
     await this.#inFrame(async () => {
+      const placed = this.#checkpointer[PLACED];
+      if (placed !== undefined) {
+        await placed.truncate(this.#sessionId, toSeq, head);
+        return;
+      }
       const now = await this.#checkpointer.head(this.#sessionId);
       if (now !== head) throw new CheckpointConflictError(this.#sessionId, head, now);
       await this.#checkpointer.truncate(this.#sessionId, toSeq);
