@@ -273,7 +273,7 @@ fn batch_text(batch: &EventBatch, session: &SessionId, repairs: &[String]) -> St
 
 /// The events, one a line.
 fn new_events(lines: Option<&str>) -> std::result::Result<Vec<NewEvent>, StoreError> {
-    Ok(lines.unwrap_or_default().lines().map(NewEvent::new).collect::<std::result::Result<Vec<_>, _>>()?)
+    lines.unwrap_or_default().lines().map(NewEvent::new).collect()
 }
 
 fn error_data(error: &StoreError) -> serde_json::Value {

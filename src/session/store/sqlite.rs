@@ -219,6 +219,10 @@ impl Shared {
     ) -> Result<T, StoreError> {
         let mut connection = self.lock();
         let connection = connection.as_mut().ok_or(StoreError::Closed)?;
+        // What was done to a file that was taken away would be acknowledged and never seen again.
+        if self.is_gone() {
+            return Err(StoreError::Gone { path: self.path.clone() });
+        }
         let told = |error: &rusqlite::Error| match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy {
                 what: self.path.display().to_string(),
@@ -278,10 +282,6 @@ impl SqliteStore {
         expected_head: Option<u64>,
         mark: Option<&str>,
     ) -> Result<Place, StoreError> {
-        // An append to a file that was taken away would be acknowledged and never seen again.
-        if self.shared.is_gone() {
-            return Err(StoreError::Gone { path: self.shared.path.clone() });
-        }
         let mtime_ms = now_ms();
         let ts = iso_timestamp(mtime_ms);
         self.shared.write(|transaction| {
