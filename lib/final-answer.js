@@ -9,7 +9,6 @@ const DESCRIPTION = "Gives the final answer and ends the work. Call it once, whe
 const REMEDY = "give a plain JSON Schema in its place";
 const ACCEPTED = "The answer was accepted.";
 // What the core says of an answer that comes after another; calls that go on at the same time meet here.
-const GIVEN_BEFORE = { content: "Error: the final answer was given before, and cannot be changed", isError: true };
 
 /**
  * @param {object} schema the option outputSchema
@@ -39,10 +38,9 @@ export function finalAnswerTool(schema, tools) {
   };
 }
 
-/** Keeps the first valid answer for the run. @returns {string | { content: string, isError: true }} what the model is told */
-export function takeAnswer(run, input, output) {
-  if (run.output !== undefined) return GIVEN_BEFORE;
-  run.output = { value: output, shown: frozenAnswer(input, output) };
+/** Keeps a valid answer; which of them counts is the core's to say. @returns {string} what the model is told */
+export function takeAnswer(run, key, input, output) {
+  run.answers.set(key, { value: output, shown: frozenAnswer(input, output) });
   return ACCEPTED;
 }
 

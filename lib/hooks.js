@@ -41,7 +41,8 @@ function hookEvent(run, make) {
   if (make.runResult !== undefined) {
     const { usage, stopReason } = make.runResult;
     const result = { text: run.text, usage: Object.freeze(usage), stopReason };
-    if (run.output !== undefined) result.output = run.output.shown;
+    const output = run.answers.get(make.runResult.answer);
+    if (output !== undefined) result.output = output.shown;
     event.result = Object.freeze(result);
   }
   if (make.error !== undefined) event.error = Object.freeze(make.error);

@@ -1,6 +1,9 @@
 // What an agent of a family is to a model: which provider, under which name, with which system prompt and tools. The root has
 // one role, each child one of its own. Knows nothing of runs.
 
+import { wholeLetters } from "./sessions/archive.js";
+
+const MAX_LISTED_LETTERS = 1_024;
 const FINAL_ANSWER = "final_answer";
 const AGENT = "Agent";
 const CONTEXT = "context";
@@ -95,6 +98,8 @@ export function kindsOfAgents(definitions) {
   return definitions.map(({ name, description }) => `- ${name}: ${oneLine(description)}`).join("\n");
 }
 
+/** On one line, and no longer than a list's entry should be. */
 function oneLine(text) {
-  return text.split(/\s+/).join(" ").trim();
+  const line = text.split(/\s+/).join(" ").trim();
+  return line.length > MAX_LISTED_LETTERS ? `${line.slice(0, wholeLetters(line, MAX_LISTED_LETTERS))}…` : line;
 }

@@ -53,8 +53,8 @@ export class Run {
     this.checked = new Map();
     /** Text of the last assistant message. */
     this.text = "";
-    /** The final answer: `{ value, shown }`. */
-    this.output = undefined;
+    /** Valid final answers, by call: `{ value, shown }`. */
+    this.answers = new Map();
     this.state = new Map();
     this.turn = 0;
     this.hasBegun = false;
@@ -353,8 +353,9 @@ export class Run {
     const { usage, stopReason } = result;
     /** @type {Record<string, any>} */
     const full = { messages: this.#wholeMessages(), text: this.text, usage, stopReason };
-    if (this.output !== undefined) full.output = this.output.value;
-    const shared = this.family.listeners.length > 0 ? frozenResult(full, this.output) : full;
+    const output = this.answers.get(result.answer);
+    if (output !== undefined) full.output = output.value;
+    const shared = this.family.listeners.length > 0 ? frozenResult(full, output) : full;
     this.deliver({ type: "done", reason: stopReason, result: shared });
     this.#resolve(full);
   }

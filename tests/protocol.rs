@@ -11,7 +11,7 @@ use lite_agent::host::{
 use lite_agent::types::{CallId, GroupKey, HandlerId, HookName, OperationKey, RunKey, RunStopReason, Usage};
 
 fn summary() -> RunSummary {
-    RunSummary { usage: Usage::default(), stop_reason: RunStopReason::Stop }
+    RunSummary { usage: Usage::default(), stop_reason: RunStopReason::Stop, answer: None }
 }
 
 /// One of each variant, in the order of the enum. The match makes a new variant fail to compile until it is here.

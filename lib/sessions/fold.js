@@ -84,6 +84,12 @@ export class Fold {
     entry.results.set(result.id, result);
   }
 
+  /** Whether a call of that id was made, and has no result yet. */
+  awaits(id) {
+    const entry = this.#byCall.get(id);
+    return entry !== undefined && !entry.results?.has(id);
+  }
+
   /** One after another: a long conversation need not be put together in one go. */
   *messages() {
     for (const { message, calls, results } of this.#entries) {

@@ -2,12 +2,12 @@
 // what comes up meanwhile goes along with the next. Knows nothing of runs; what is written, and when, is the core's.
 import { clearTimeout, setTimeout } from "node:timers";
 
-import { AgentError } from "../errors.js";
+import { AgentError, CheckpointConflictError } from "../errors.js";
 import { isOverdue, yieldToEventLoop } from "../fairness.js";
 import { freezeDeep } from "../frozen.js";
 import { shortened } from "./archive.js";
 import { Fold, eventProblem } from "./fold.js";
-import { OWN } from "./own.js";
+import { OWN, PLACED } from "./own.js";
 import { Places, rememberPlace, resultsIn } from "./places.js";
 import { SnapshotBudget } from "./snapshot-budget.js";
 
@@ -22,6 +22,8 @@ export class SessionLog {
   #checkpointer;
   #sessionId;
   #head = 0;
+  /** Tells the log from another one with that head, where the checkpointer is a built-in one. */
+  #mark = undefined;
   /** What writes; a new one after each reading, so that an append that never ends holds up nothing but its own. */
   #writer = new Writer();
   /** Ends the hold on a session of a built-in checkpointer. */
@@ -73,6 +75,11 @@ export class SessionLog {
         places.add(result, place);
       }
       if (event.type === "summary") places.rememberIn(event.messages);
+      if (event.type === "tool_result" && !fold.awaits(event.result.id)) {
+        // Of a store that let two write at once: no request could send it.
+        repairs.push(this.#leftOut(event.result.id, head));
+        return;
+      }
       fold.add(this.#shortens ? shortenedEvent(event, head) : event);
     };
     const own = this.#checkpointer[OWN];
@@ -89,6 +96,7 @@ export class SessionLog {
       }
     }
     this.#head = head;
+    this.#mark = await this.#markAt(head);
     const recovered = recover ? fold.dangling() : [];
     if (recovered.length > 0) {
       const events = recovered.map(({ id, turn }) =>
@@ -103,6 +111,25 @@ export class SessionLog {
       if (messages.length % EVENTS_PER_LOOK === 0 && isOverdue()) await yieldToEventLoop();
     }
     return { messages, recovered, repairs };
+  }
+
+  #leftOut(id, seq) {
+    return (
+      `session ${this.#sessionId}: event ${seq} of its log is a result of the call ${id}, which waits for none; it is left ` +
+      "out of the conversation"
+    );
+  }
+
+  /** What tells the log that was just read from others. One that grew since is found out by the next append. */
+  async #markAt(head) {
+    const placed = this.#checkpointer[PLACED];
+    if (placed === undefined || head === 0) return undefined;
+    try {
+      return (await placed.append(this.#sessionId, [], { head, mark: undefined })).mark ?? undefined;
+    } catch (error) {
+      if (error instanceof CheckpointConflictError) return undefined;
+      throw error;
+    }
   }
 
   #check(stored, head) {
@@ -141,6 +168,13 @@ export class SessionLog {
     return this.#writer.add(admitted, async (all) => {
       const first = this.#head + 1;
       const expected = this.#head + all.length;
+      const placed = this.#checkpointer[PLACED];
+      if (placed !== undefined) {
+        const place = await placed.append(this.#sessionId, all, { head: this.#head, mark: this.#mark });
+        this.#head = place.head;
+        this.#mark = place.mark ?? undefined;
+        return first;
+      }
       // A list of its own: what a store does to it is not seen here.
       const head = await this.#checkpointer.append(this.#sessionId, [...all], this.#head);
       if (head !== expected) {

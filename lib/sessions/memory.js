@@ -1,6 +1,8 @@
 // A checkpointer that forgets when it is let go. What others do on disk it does with frozen copies.
 import { CheckpointConflictError } from "../errors.js";
 import { copyFrozen } from "../frozen.js";
+import { PLACED } from "./own.js";
+import { replaced } from "./replaced.js";
 import { checkSessionId } from "./session-id.js";
 
 class MemoryCheckpointer {
@@ -9,11 +11,16 @@ class MemoryCheckpointer {
   async append(sessionId, events, expectedHead) {
     checkSessionId("append", sessionId);
     checkEvents(events);
+    return this.#append(sessionId, events, expectedHead, undefined);
+  }
+
+  #append(sessionId, events, expectedHead, mark) {
     const session = this.#sessions.get(sessionId);
     const head = session?.events.length ?? 0;
     if (expectedHead !== undefined && expectedHead !== head) {
       throw new CheckpointConflictError(sessionId, expectedHead, head);
     }
+    if (mark !== undefined && mark !== session?.events.at(-1)) throw replaced(sessionId, head);
     if (events.length === 0) return head;
     const ts = new Date().toISOString();
     const stored = Array.from(events, (event, index) => {
@@ -63,6 +70,20 @@ class MemoryCheckpointer {
   }
 
   async close() {}
+
+  get [PLACED]() {
+    return {
+      append: async (sessionId, events, { head, mark }) => {
+        const grown = this.#append(sessionId, events, head, mark);
+        return { head: grown, mark: this.#sessions.get(sessionId)?.events.at(-1) };
+      },
+      truncate: async (sessionId, toSeq, expectedHead) => {
+        const head = this.#sessions.get(sessionId)?.events.length ?? 0;
+        if (head !== expectedHead) throw new CheckpointConflictError(sessionId, expectedHead, head);
+        await this.truncate(sessionId, toSeq);
+      },
+    };
+  }
 }
 
 /** @throws {TypeError} */

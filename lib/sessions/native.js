@@ -6,7 +6,8 @@ import { isOverdue, yieldToEventLoop } from "../fairness.js";
 import { NativeOperations } from "../native-operations.js";
 import { native } from "../native.js";
 import { checkEvents, checkSequence } from "./memory.js";
-import { OWN } from "./own.js";
+import { OWN, PLACED } from "./own.js";
+import { replaced } from "./replaced.js";
 import { checkSessionId } from "./session-id.js";
 
 const FUNCTIONS = { make: native.storeNew, start: native.storeStart, take: native.storeTake };
@@ -25,8 +26,7 @@ class NativeCheckpointer {
     checkSessionId("append", sessionId);
     checkEvents(events);
     if (expectedHead !== undefined) checkSequence("append: expectedHead", expectedHead);
-    const lines = events.map((event) => JSON.stringify(event)).join("\n");
-    return await this.#operations.start({ do: "append", session: sessionId, expectedHead }, lines).over;
+    return await this.#operations.start({ do: "append", session: sessionId, expectedHead }, linesOf(events)).over;
   }
 
   async *read(sessionId, options) {
@@ -82,6 +82,15 @@ class NativeCheckpointer {
     };
   }
 
+  get [PLACED]() {
+    return {
+      append: async (session, events, { head, mark }) =>
+        await this.#operations.start({ do: "appendAt", session, head, mark }, linesOf(events)).over,
+      truncate: async (session, toSeq, expectedHead) =>
+        await this.#operations.start({ do: "truncate", session, toSeq, expectedHead }).over,
+    };
+  }
+
   /** Yields `{ events, repairs }`. */
   async *#batches(sessionId, sinceSeq) {
     const { number, over } = this.#operations.start({ do: "read", session: sessionId, sinceSeq });
@@ -102,7 +111,12 @@ class NativeCheckpointer {
   }
 }
 
+function linesOf(events) {
+  return events.map((event) => JSON.stringify(event)).join("\n");
+}
+
 function asError(data) {
+  if (data.code === "checkpoint_replaced") return replaced(data.sessionId, data.actual);
   if (data.code === "store_refused") return new ConfigError(data.message);
   return errorFromData(data);
 }

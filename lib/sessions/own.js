@@ -1,5 +1,12 @@
 // What the agent may ask of a built-in checkpointer beside what every checkpointer has. Not public: a checkpointer of the
 // host has no such property, and goes without.
 
-/** Property of a built-in checkpointer: `{ batches(sessionId, sinceSeq), hold(sessionId), cleanup(request) }`. */
-export const OWN = Symbol("operations of the built-in checkpointers");
+/** Property of a built-in checkpointer on disk: `{ batches(sessionId, sinceSeq), hold(sessionId), cleanup(request) }`. */
+export const OWN = Symbol("operations of the built-in checkpointers on disk");
+
+/**
+ * Property of a built-in checkpointer: `{ append(sessionId, events, { head, mark }), truncate(sessionId, toSeq, head) }`.
+ * The mark tells a log from another one that has the same head: a log that was taken back, and has grown since. `append`
+ * resolves to the new place; without a mark the head alone is looked at.
+ */
+export const PLACED = Symbol("operations of the built-in checkpointers at a place");

@@ -10,6 +10,7 @@ import { defaultRedactor, redactTextBy } from "../redact.js";
 import { describeThrown } from "../thrown.js";
 import { eventProblem } from "./fold.js";
 import { checkSequence } from "./memory.js";
+import { PLACED } from "./own.js";
 
 const NOT_KEPT = "what it held was too much to keep";
 
@@ -213,6 +214,11 @@ class Store {
   /** Cuts the log, if it still ends where it was read to. */
   async truncate(toSeq, head) {
     await this.#inFrame(async () => {
+      const placed = this.#checkpointer[PLACED];
+      if (placed !== undefined) {
+        await placed.truncate(this.#sessionId, toSeq, head);
+        return;
+      }
       const now = await this.#checkpointer.head(this.#sessionId);
       if (now !== head) throw new CheckpointConflictError(this.#sessionId, head, now);
       await this.#checkpointer.truncate(this.#sessionId, toSeq);

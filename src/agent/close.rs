@@ -11,6 +11,13 @@ use crate::types::OperationKey;
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
 impl Family {
+    /// Nobody will poll the family any more: kills what it has left running, and lets go of what refers to it.
+    pub fn abandon(&self) {
+        self.jobs.kill_all(None);
+        let groups = std::mem::take(&mut *self.groups.borrow_mut());
+        drop(groups);
+    }
+
     fn is_busy(&self) -> bool {
         !self.runs.borrow().is_empty() || !self.held.borrow().is_empty() || !self.groups.borrow().is_empty()
     }

@@ -112,8 +112,10 @@ pub(super) struct Run {
     usage: Cell<Usage>,
     /// The last message of its model says something.
     pub has_text: Cell<bool>,
-    /// The model gave its final answer.
-    pub answered: Cell<bool>,
+    /// The call by which the model gave its final answer.
+    pub answer: Cell<Option<CallId>>,
+    /// Calls of that kind that were valid.
+    pub valid_answers: RefCell<Vec<CallId>>,
     /// The turn that is going on; 0 before the first.
     pub turn: Cell<u32>,
     /// How many compactions there were.
@@ -144,7 +146,8 @@ impl Run {
             inside_approval: setup.inside_approval,
             usage: Cell::default(),
             has_text: Cell::new(false),
-            answered: Cell::new(false),
+            answer: Cell::new(None),
+            valid_answers: RefCell::default(),
             turn: Cell::new(0),
             compactions: Cell::new(0),
             compact: setup.compact,
@@ -219,7 +222,7 @@ impl Run {
             self.ask_middleware(MiddlewarePoint::BeforeAgent, 0).await?;
         }
         let reason = self.turns().await?;
-        if self.profile.tools.has_final() && !self.answered.get() {
+        if self.profile.tools.has_final() && self.answer.get().is_none() {
             let message = "the run ended without a call of final_answer, so its result has no output";
             self.family.diagnose(self.key, Level::Warning, "no_final_answer", message, None);
         }
@@ -260,7 +263,11 @@ impl Run {
     }
 
     fn summary(&self, stop_reason: RunStopReason) -> RunSummary {
-        RunSummary { usage: self.usage.get(), stop_reason }
+        RunSummary {
+            usage: self.usage.get(),
+            stop_reason,
+            answer: self.answer.get().filter(|_| stop_reason != RunStopReason::Aborted),
+        }
     }
 
     /// Dispatches a hook event, of a call of `tool` if it is about one; costs nothing where nobody registered. Cancellation abandons start hooks alone.

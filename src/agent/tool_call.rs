@@ -91,11 +91,24 @@ impl Run {
             Ok(admitted) => admitted,
         };
         self.record(&[Recorded::ToolStarted { id: &call.id, name: &call.name, turn }]).await?;
-        if self.family.options.middleware.wrap_tool_call {
-            self.wrapped(&admitted).await
+        let ended = if self.family.options.middleware.wrap_tool_call {
+            self.wrapped(&admitted).await?
         } else {
-            self.call_tool(&admitted).await
+            self.call_tool(&admitted).await?
+        };
+        Ok(self.take_answer(&admitted, ended))
+    }
+
+    /// A valid call of the tool that ends the run does so, unless middleware made an error of it. The first counts.
+    fn take_answer(&self, Admitted { tool, key, .. }: &Admitted<'_>, ended: Ended) -> Ended {
+        if !tool.is_final || ended.is_error || !self.valid_answers.borrow().contains(key) {
+            return ended;
         }
+        if self.answer.get().is_some() {
+            return self.failed(*key, "Error: the final answer was given before, and cannot be changed");
+        }
+        self.answer.set(Some(*key));
+        ended
     }
 
     /// Executes the tool itself. The host validates the input first where the tool has a validator of its own.
@@ -105,9 +118,6 @@ impl Run {
             Executor::Host(index) => index,
             Executor::Builtin(name) => return self.run_builtin(name, input, *key, *turn).await,
         };
-        if tool.is_final && self.answered.get() {
-            return Ok(self.failed(*key, "Error: the final answer was given before, and cannot be changed"));
-        }
         let timed = tool.timeout.is_some();
         let pending = self.family.host.call(|id| Effect::Tool { id, run: self.key, call: *key, tool: index, timed });
         let result = pending.id();
@@ -115,7 +125,7 @@ impl Run {
             Timed::Answered(answer) => {
                 let ended = self.judge(answer, result, call, *key);
                 if tool.is_final && !ended.is_error {
-                    self.answered.set(true);
+                    self.valid_answers.borrow_mut().push(*key);
                 }
                 ended
             }

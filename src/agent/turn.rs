@@ -19,7 +19,7 @@ impl Run {
             turn += 1;
             let called = self.turn(turn).await?;
             self.family.host.emit(&Effect::TurnOver { run: self.key });
-            if self.answered.get() {
+            if self.answer.get().is_some() {
                 return Ok(RunStopReason::Stop);
             }
             let over_budget = self.budget.exceeded();

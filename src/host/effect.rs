@@ -119,6 +119,9 @@ impl HookSubject {
 pub struct RunSummary {
     pub usage: Usage,
     pub stop_reason: RunStopReason,
+    /// The call that was the final answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<CallId>,
 }
 
 /// One event of a session's log. What the host keeps is named by its key.

@@ -1,7 +1,7 @@
 //! One family as JS holds it. Each function is one turn of its driver and returns the effects that came of it.
 
 use std::cell::{Cell, RefCell};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -34,16 +34,27 @@ pub struct FamilyHandle {
 impl FamilyHandle {
     /// One turn. A panic in it leaves the family poisoned: nothing of it runs again.
     fn turn(&self, input: impl FnOnce(&Rc<Family>)) -> Result<Text> {
-        let mut core = self.core.try_borrow_mut().map_err(|_| Error::from_reason("a turn within a turn"))?;
-        let Some(core) = core.as_mut().filter(|_| !self.poisoned.get()) else {
+        let mut held = self.core.try_borrow_mut().map_err(|_| Error::from_reason("a turn within a turn"))?;
+        let Some(core) = held.as_mut().filter(|_| !self.poisoned.get()) else {
             return Err(Error::from_reason("the agent was closed by an internal error"));
         };
         self.poisoned.set(true);
         let Core { driver, family } = core;
         // Inside the runtime, so that timers can be made while tasks are polled on this thread.
-        let effects = within_runtime_if_available(|| driver.turn(|| input(family)));
-        self.poisoned.set(false);
-        Ok(Text(effects))
+        let turned = within_runtime_if_available(|| catch_unwind(AssertUnwindSafe(|| driver.turn(|| input(family)))));
+        match turned {
+            Ok(effects) => {
+                self.poisoned.set(false);
+                Ok(Text(effects))
+            }
+            Err(panic) => {
+                // What it has started must not outlive it.
+                let core = held.take();
+                drop(held);
+                within_runtime_if_available(|| abandon(core));
+                resume_unwind(panic)
+            }
+        }
     }
 
     fn family<T>(&self, ask: impl FnOnce(&Rc<Family>) -> T) -> Result<T> {
@@ -57,13 +68,22 @@ impl FamilyHandle {
 
 impl Drop for FamilyHandle {
     fn drop(&mut self) {
-        let core = self.core.take();
-        // A finalizer that panics aborts the process; what a panic left behind may panic again when it is dropped.
         // Not inside the runtime: at the end of the process it may be gone, and dropping needs none.
-        let dropped = catch_unwind(AssertUnwindSafe(|| drop(core)));
-        if dropped.is_err() {
-            tracing::error!("dropping a family panicked");
+        abandon(self.core.take());
+    }
+}
+
+/// Lets go of a family, whatever state it is in, and with it of all that it has started. A finalizer that panics aborts the
+/// process; what a panic left behind may panic again when it is dropped.
+fn abandon(core: Option<Core>) {
+    let dropped = catch_unwind(AssertUnwindSafe(|| {
+        if let Some(core) = &core {
+            core.family.abandon();
         }
+        drop(core);
+    }));
+    if dropped.is_err() {
+        tracing::error!("dropping a family panicked");
     }
 }
 

@@ -15,7 +15,7 @@ use super::text::Text;
 use super::waker::Waker;
 use crate::session::log::{EventBatch, NewEvent, SessionId};
 use crate::session::store::{
-    CleanupRequest, EventReader, FileStore, Hold, SqliteOptions, SqliteStore, Store, StoreError,
+    CleanupRequest, EventReader, FileStore, Hold, Place, SqliteOptions, SqliteStore, Store, StoreError,
 };
 
 /// How much text one batch of a reading has: to parse it takes JS about a millisecond.
@@ -61,6 +61,12 @@ enum Operation {
         session: String,
         expected_head: Option<u64>,
     },
+    /// The same where the log is the one of this place. Answers the new place, `{ head, mark }`.
+    AppendAt {
+        session: String,
+        head: u64,
+        mark: Option<String>,
+    },
     Head {
         session: String,
     },
@@ -80,6 +86,7 @@ enum Operation {
     Truncate {
         session: String,
         to_seq: u64,
+        expected_head: Option<u64>,
     },
     Hold {
         session: String,
@@ -160,9 +167,14 @@ impl Shared {
         match operation {
             Operation::Append { session, expected_head } => {
                 let session = SessionId::new(&session)?;
-                let lines = events.unwrap_or_default();
-                let events = lines.lines().map(NewEvent::new).collect::<std::result::Result<Vec<_>, _>>()?;
+                let events = new_events(events)?;
                 self.store()?.append(&session, &events, expected_head).map(|head| head.to_string())
+            }
+            Operation::AppendAt { session, head, mark } => {
+                let session = SessionId::new(&session)?;
+                let events = new_events(events)?;
+                let Place { head, mark } = self.store()?.append_at(&session, &events, &Place { head, mark })?;
+                Ok(json!({ "head": head, "mark": mark }).to_string())
             }
             Operation::Head { session } => self.store()?.head(&SessionId::new(&session)?).map(|head| head.to_string()),
             Operation::Read { session, since_seq } => {
@@ -185,8 +197,9 @@ impl Shared {
                 Ok(json!(listed).to_string())
             }
             Operation::Delete { session } => self.store()?.delete(&SessionId::new(&session)?).map(|()| null()),
-            Operation::Truncate { session, to_seq } => {
-                self.store()?.truncate(&SessionId::new(&session)?, to_seq).map(|()| null())
+            Operation::Truncate { session, to_seq, expected_head } => {
+                let session = SessionId::new(&session)?;
+                self.store()?.truncate_from(&session, to_seq, expected_head).map(|()| null())
             }
             Operation::Hold { session } => {
                 let hold = self.store()?.hold(&SessionId::new(&session)?)?;
@@ -258,9 +271,19 @@ fn batch_text(batch: &EventBatch, session: &SessionId, repairs: &[String]) -> St
     text
 }
 
+/// The events, one a line.
+fn new_events(lines: Option<&str>) -> std::result::Result<Vec<NewEvent>, StoreError> {
+    lines.unwrap_or_default().lines().map(NewEvent::new).collect()
+}
+
 fn error_data(error: &StoreError) -> serde_json::Value {
     let mut data = json!({ "code": error.code(), "message": error.to_string() });
-    if let (StoreError::Conflict { session, expected, actual }, Some(fields)) = (error, data.as_object_mut()) {
+    let conflict = match error {
+        StoreError::Conflict { session, expected, actual } => Some((session, *expected, *actual)),
+        StoreError::Replaced { session, head } => Some((session, *head, *head)),
+        _ => None,
+    };
+    if let (Some((session, expected, actual)), Some(fields)) = (conflict, data.as_object_mut()) {
         fields.insert("sessionId".to_string(), json!(session.as_str()));
         fields.insert("expected".to_string(), json!(expected));
         fields.insert("actual".to_string(), json!(actual));

@@ -31,6 +31,13 @@ pub trait Store: Send + Sync {
     /// `Conflict` if it is not: nothing was written.
     fn append(&self, session: &SessionId, events: &[NewEvent], expected_head: Option<u64>) -> Result<u64, StoreError>;
 
+    /// As `append`, where the log must also be the one that `place` was answered of: one that was cut or deleted, and has
+    /// grown since, may have that head again. Without events it answers the place of the head.
+    ///
+    /// # Errors
+    /// `Conflict`, `Replaced`: nothing was written.
+    fn append_at(&self, session: &SessionId, events: &[NewEvent], place: &Place) -> Result<Place, StoreError>;
+
     /// The number of the last event; 0 for an unknown session. The work does not grow with the log.
     fn head(&self, session: &SessionId) -> Result<u64, StoreError>;
 
@@ -44,7 +51,15 @@ pub trait Store: Send + Sync {
     fn delete(&self, session: &SessionId) -> Result<(), StoreError>;
 
     /// Takes away the events after `to_seq`. Nothing happens if there are none.
-    fn truncate(&self, session: &SessionId, to_seq: u64) -> Result<(), StoreError>;
+    fn truncate(&self, session: &SessionId, to_seq: u64) -> Result<(), StoreError> {
+        self.truncate_from(session, to_seq, None)
+    }
+
+    /// The same; `expected_head`, if given, must be the head.
+    ///
+    /// # Errors
+    /// `Conflict` if it is not: nothing was taken away.
+    fn truncate_from(&self, session: &SessionId, to_seq: u64, expected_head: Option<u64>) -> Result<(), StoreError>;
 
     /// Marks the session as in use until the hold is dropped: `cleanup`, also of other processes, leaves it alone.
     fn hold(&self, session: &SessionId) -> Result<Box<dyn Hold>, StoreError>;
@@ -70,6 +85,14 @@ pub trait EventReader: Send {
 
 /// Keeps a session from being cleaned up while it lives.
 pub trait Hold: Send + Sync {}
+
+/// The end of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub head: u64,
+    /// Tells the log from another one with the same head. None of an empty one, and where it is not known.
+    pub mark: Option<String>,
+}
 
 /// A session as a list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use super::read::{Seen, open_regular_in};
 use super::temporary::{Temporary, rename_to_new, set_aside};
 use super::write::{Place, must_not_be_read_only};
-use super::{CanonicalPath, Digest, Failure, Root, Workspace};
+use super::{CanonicalPath, Digest, Failure, Root, Workspace, shown};
 
 /// What one file is to hold again.
 #[derive(Debug)]
@@ -68,12 +68,20 @@ struct Found {
 #[derive(Debug)]
 struct Change {
     path: CanonicalPath,
-    /// The name, in the same folder, of what was there before.
-    aside: Option<String>,
+    /// What was there before.
+    aside: Option<Aside>,
     /// What was put there.
     put: Option<(Seen, Digest)>,
     /// Folders that were made for it, outermost first.
     made: Vec<CanonicalPath>,
+}
+
+/// A file whose name was taken away: it lives on beside its place.
+#[derive(Debug)]
+struct Aside {
+    name: String,
+    seen: Seen,
+    digest: Digest,
 }
 
 impl Restoration {
@@ -158,6 +166,7 @@ impl Restoration {
             rustix::fs::renameat(&folder, aside.as_str(), &folder, name).map_err(|error| place.failed(error))?;
             return Err(place.changed());
         }
+        let aside = Aside { name: aside, seen: Seen::of(before), digest: found.digest };
         Ok(Change { path, aside: Some(aside), put: Some((put, Digest::of(content))), made: Vec::new() })
     }
 
@@ -197,6 +206,7 @@ impl Restoration {
             rename_to_new(place.folder, &aside, name).map_err(|error| place.failed(error))?;
             return Err(place.changed());
         }
+        let aside = Aside { name: aside, seen: Seen::of(before), digest: found.digest };
         Ok(Change { path, aside: Some(aside), put: None, made: Vec::new() })
     }
 
@@ -210,7 +220,7 @@ impl Restoration {
     fn undo_one(&self, change: &Change) -> Result<(), String> {
         let Change { path, aside, put, made } = change;
         let failed = |failure: Failure| match aside {
-            Some(aside) => format!("{failure}; what it held is in the file {aside} beside it"),
+            Some(aside) => format!("{failure}; what it held is in the file {} beside it", aside.name),
             None => failure.to_string(),
         };
         let (folder, name) = self.root.locate(path).map_err(failed)?;
@@ -219,8 +229,8 @@ impl Restoration {
             return Err(failed(place.changed()));
         }
         let undone = match (aside, put) {
-            (Some(aside), Some(_)) => rustix::fs::renameat(&folder, aside.as_str(), &folder, name),
-            (Some(aside), None) => rename_to_new(place.folder, aside, name),
+            (Some(aside), Some(_)) => rustix::fs::renameat(&folder, aside.name.as_str(), &folder, name),
+            (Some(aside), None) => rename_to_new(place.folder, &aside.name, name),
             (None, _) => rustix::fs::unlinkat(&folder, name, AtFlags::empty()),
         };
         undone.map_err(|error| failed(place.failed(error)))?;
@@ -235,12 +245,24 @@ impl Restoration {
     }
 
     fn keep_one(&self, Change { path, aside, .. }: &Change) -> Result<(), String> {
-        let Some(aside) = aside else { return Ok(()) };
-        let removed = self.root.locate(path).and_then(|(folder, _)| {
-            rustix::fs::unlinkat(&folder, aside.as_str(), AtFlags::empty())
-                .map_err(|error| Failure::from_errno(path.as_str(), error))
+        let Some(Aside { name: aside, seen, digest }) = aside else { return Ok(()) };
+        let removed = self.root.locate(path).and_then(|(folder, name)| {
+            let place = Place { folder: folder.as_fd(), name, path: path.as_str() };
+            if !holds(&place, aside, seen, *digest) {
+                return Ok(false);
+            }
+            let removed = rustix::fs::unlinkat(&folder, aside.as_str(), AtFlags::empty());
+            removed.map(|()| true).map_err(|error| place.failed(error))
         });
-        removed.map_err(|failure| format!("{failure}; the file {aside} beside it can be removed"))
+        match removed {
+            Ok(true) => Ok(()),
+            // Whoever had it open wrote on.
+            Ok(false) => Err(format!(
+                "{} was written to while it went back; what was written is in the file {aside} beside it",
+                shown(path.as_str())
+            )),
+            Err(failure) => Err(format!("{failure}; the file {aside} beside it can be removed")),
+        }
     }
 
     /// Removes folders that were made, unless something is in them by now.

@@ -181,6 +181,31 @@ fn an_edit_of_the_same_size_in_the_same_moment_is_told_by_its_content() {
 }
 
 #[test]
+fn what_somebody_writes_on_who_had_the_file_open_is_kept_and_named() {
+    use std::io::Write;
+    let tree = Tree::new();
+    tree.write("changed", "new");
+    tree.write("created", "new");
+    let mut editors: Vec<_> =
+        ["changed", "created"].map(|name| fs::File::options().append(true).open(tree.path(name)).unwrap()).into();
+    let mut restoration = tree.restoration();
+    restoration.check(target("changed", Some("old"), Some("new"))).unwrap();
+    restoration.check(target("created", None, Some("new"))).unwrap();
+    restoration.put_back_next().unwrap();
+    restoration.put_back_next().unwrap();
+    for editor in &mut editors {
+        editor.write_all(b", and theirs").unwrap();
+    }
+    let told = restoration.keep();
+    let names: Vec<_> = tree.names().into_iter().filter(|name| name != "changed").collect();
+    assert_eq!((told.len(), names.len(), tree.read("changed").as_deref()), (2, 2, Some("old")));
+    for name in names {
+        assert!(told.iter().any(|problem| problem.contains(&name)), "{told:?}");
+        assert_eq!(tree.read(&name).as_deref(), Some("new, and theirs"));
+    }
+}
+
+#[test]
 fn an_edit_of_the_same_size_in_the_same_moment_is_not_undone() {
     for _ in 0..50 {
         let tree = Tree::new();

@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use lite_agent::session::log::SessionId;
-use lite_agent::session::store::{CleanupRequest, Store, StoreError};
+use lite_agent::session::store::{CleanupRequest, Place, Store, StoreError};
 
 use super::{event, id, read, read_in, user};
 
@@ -22,6 +22,7 @@ pub const CHECKS: &[(&str, Check)] = &[
     ("a reader sees the log as it was when it was opened", snapshot),
     ("a stale, a future and a missing head are conflicts and write nothing", conflicts),
     ("an append of nothing answers the head and makes no session", empty_append),
+    ("a log that was taken back and has the same head again is another one", same_head_again),
     ("sessions do not touch each other", sessions_apart),
     ("a list is the most recent first", list),
     ("what is truncated is gone and the log goes on", truncate),
@@ -191,6 +192,41 @@ fn list(store: &dyn Store) {
     let names: Vec<_> = sessions.iter().map(|session| session.id.as_str()).collect();
     assert_eq!(names, ["one", "three", "two"]);
     assert!(sessions.iter().all(|session| session.mtime_ms > 1_600_000_000_000), "{sessions:?}");
+}
+
+fn same_head_again(store: &dyn Store) {
+    let session = id("s");
+    let nowhere = Place { head: 0, mark: None };
+    assert_eq!(store.append_at(&session, &[], &nowhere), Ok(nowhere.clone()));
+    assert_eq!(store.list(), Ok(vec![]));
+    let takings_back: [fn(&dyn Store, &SessionId); 3] = [
+        |store, session| store.truncate(session, 1).unwrap(),
+        |store, session| store.truncate(session, 0).unwrap(),
+        |store, session| store.delete(session).unwrap(),
+    ];
+    for take_back in takings_back {
+        let one = store.append_at(&session, &[user("1")], &nowhere).unwrap();
+        let mut place = store.append_at(&session, &[user("2"), user("3")], &one).unwrap();
+        assert_eq!((place.head, store.append_at(&session, &[], &place)), (3, Ok(place.clone())));
+        assert_eq!(store.append_at(&session, &[user("no")], &one), Err(conflict(&session, 1, 3)));
+        take_back(store, &session);
+        let head = store.head(&session).unwrap();
+        assert_eq!(store.append_at(&session, &[user("no")], &place), Err(conflict(&session, 3, head)));
+        // The very same events: they are others all the same.
+        let again = [user("1"), user("2"), user("3, anew")];
+        store.append(&session, &again[head as usize..], Some(head)).unwrap();
+        let replaced = StoreError::Replaced { session: session.clone(), head: 3 };
+        assert_eq!(store.append_at(&session, &[user("no")], &place), Err(replaced));
+        assert_eq!(store.head(&session), Ok(3));
+        place = store.append_at(&session, &[], &Place { head: 3, mark: None }).unwrap();
+        assert_eq!(store.append_at(&session, &[user("4")], &place).map(|place| place.head), Ok(4));
+        store.delete(&session).unwrap();
+    }
+    store.append(&session, &[user("1"), user("2")], Some(0)).unwrap();
+    assert_eq!(store.truncate_from(&session, 0, Some(1)), Err(conflict(&session, 1, 2)));
+    assert_eq!(store.truncate_from(&session, 1, Some(2)), Ok(()));
+    assert_eq!(store.truncate_from(&id("nobody"), 0, Some(2)), Err(conflict(&id("nobody"), 2, 0)));
+    assert_eq!((store.head(&session), store.truncate_from(&id("nobody"), 0, Some(0))), (Ok(1), Ok(())));
 }
 
 fn truncate(store: &dyn Store) {

@@ -15,6 +15,9 @@ pub enum StoreError {
     /// Somebody else appended, truncated or deleted meanwhile.
     #[error("session {session} is at event {actual}, not {expected}: somebody else has written to it")]
     Conflict { session: SessionId, expected: u64, actual: u64 },
+    /// Somebody else cut or deleted the log meanwhile, and it has grown to the same head since.
+    #[error("session {session} was taken back by somebody else, and has other events up to its head at {head}")]
+    Replaced { session: SessionId, head: u64 },
     /// An id, an event or an option that cannot be used.
     #[error("{0}")]
     Refused(String),
@@ -46,6 +49,7 @@ impl StoreError {
     pub fn code(&self) -> &'static str {
         match self {
             StoreError::Conflict { .. } => "checkpoint_conflict",
+            StoreError::Replaced { .. } => "checkpoint_replaced",
             StoreError::Refused(_) => "store_refused",
             StoreError::Damaged { .. } => "session_damaged",
             StoreError::Changed { .. } => "session_changed",

@@ -27,8 +27,8 @@ use self::log_file::LogFile;
 use self::scan::{Scan, ScanError};
 use super::hold::HoldFolder;
 use super::{
-    CleanupReport, CleanupRequest, EventReader, Hold, Repair, SessionInfo, Store, StoreError, milliseconds_since_epoch,
-    now_ms, sort_by_recency,
+    CleanupReport, CleanupRequest, EventReader, Hold, Place, Repair, SessionInfo, Store, StoreError,
+    milliseconds_since_epoch, now_ms, sort_by_recency,
 };
 use crate::session::log::{NewEvent, SessionId, iso_timestamp};
 
@@ -138,8 +138,15 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Store for FileStore {
-    fn append(&self, session: &SessionId, events: &[NewEvent], expected_head: Option<u64>) -> Result<u64, StoreError> {
+impl FileStore {
+    /// Appends where the log ends as `expected` says, and answers its new end.
+    fn append_checked(
+        &self,
+        session: &SessionId,
+        events: &[NewEvent],
+        expected_head: Option<u64>,
+        mark: Option<&str>,
+    ) -> Result<Position, StoreError> {
         self.shared.require_open()?;
         let state = self.shared.state(session);
         let mut state = locked(&state);
@@ -151,21 +158,39 @@ impl Store for FileStore {
                     return Err(conflict(expected, 0));
                 }
                 if events.is_empty() {
-                    return Ok(0);
+                    return Ok(Position::start(session.as_str()));
                 }
                 LogFile::create(&self.shared, session)?
             }
         };
         let end = log.update(&mut state)?.end;
+        let is_other = mark.is_some_and(|mark| Some(mark) != mark_of(end).as_deref());
         let outcome = match expected_head {
             Some(expected) if expected != end.seq => Err(conflict(expected, end.seq)),
-            _ if events.is_empty() => Ok(end.seq),
+            _ if is_other => Err(StoreError::Replaced { session: session.clone(), head: end.seq }),
+            _ if events.is_empty() => Ok(end),
             _ => append_lines(&log, &mut state, end, events),
         };
         if outcome.is_err() {
             log.remove_if_made_here();
         }
         outcome
+    }
+}
+
+/// The chain of checksums vouches for all before it.
+fn mark_of(end: Position) -> Option<String> {
+    (end.seq > 0).then(|| format!("{:08x}", end.crc))
+}
+
+impl Store for FileStore {
+    fn append(&self, session: &SessionId, events: &[NewEvent], expected_head: Option<u64>) -> Result<u64, StoreError> {
+        self.append_checked(session, events, expected_head, None).map(|end| end.seq)
+    }
+
+    fn append_at(&self, session: &SessionId, events: &[NewEvent], place: &Place) -> Result<Place, StoreError> {
+        let end = self.append_checked(session, events, Some(place.head), place.mark.as_deref())?;
+        Ok(Place { head: end.seq, mark: mark_of(end) })
     }
 
     fn head(&self, session: &SessionId) -> Result<u64, StoreError> {
@@ -214,12 +239,21 @@ impl Store for FileStore {
         Ok(())
     }
 
-    fn truncate(&self, session: &SessionId, to_seq: u64) -> Result<(), StoreError> {
+    fn truncate_from(&self, session: &SessionId, to_seq: u64, expected_head: Option<u64>) -> Result<(), StoreError> {
         self.shared.require_open()?;
         let state = self.shared.state(session);
         let mut state = locked(&state);
-        let Some(log) = LogFile::open_to_write(&self.shared, session)? else { return Ok(()) };
+        let unless_expected = |actual| match expected_head {
+            Some(expected) if expected != actual => {
+                Err(StoreError::Conflict { session: session.clone(), expected, actual })
+            }
+            _ => Ok(()),
+        };
+        let Some(log) = LogFile::open_to_write(&self.shared, session)? else { return unless_expected(0) };
         let known = match log.update(&mut state) {
+            Ok(known) if expected_head.is_some_and(|expected| expected != known.end.seq) => {
+                return unless_expected(known.end.seq);
+            }
             Ok(known) if to_seq >= known.end.seq => return Ok(()),
             // Going back to before the damage is how to get rid of it; what is whole before it is known.
             Err(StoreError::Damaged { line, .. }) if line > to_seq => state.known.clone(),
@@ -272,7 +306,12 @@ impl Store for FileStore {
 }
 
 /// Writes the events as one piece, durably. What could not be written whole is taken back.
-fn append_lines(log: &LogFile, state: &mut LogState, end: Position, events: &[NewEvent]) -> Result<u64, StoreError> {
+fn append_lines(
+    log: &LogFile,
+    state: &mut LogState,
+    end: Position,
+    events: &[NewEvent],
+) -> Result<Position, StoreError> {
     let ts = iso_timestamp(now_ms());
     let mut text = Vec::with_capacity(events.iter().map(|event| event.json().len() + 128).sum());
     let (mut position, mut last_start) = (end, end.offset);
@@ -295,7 +334,7 @@ fn append_lines(log: &LogFile, state: &mut LogState, end: Position, events: &[Ne
     if let Some(known) = state.known.as_mut() {
         known.extend(position, last_start);
     }
-    Ok(position.seq)
+    Ok(position)
 }
 
 fn take_back(log: &LogFile, state: &mut LogState, end: Position, error: &io::Error) -> StoreError {

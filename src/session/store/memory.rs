@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    CleanupReport, CleanupRequest, EventReader, Hold, Repair, SessionInfo, Store, StoreError, now_ms, sort_by_recency,
+    CleanupReport, CleanupRequest, EventReader, Hold, Place, Repair, SessionInfo, Store, StoreError, now_ms,
+    sort_by_recency,
 };
 use crate::session::log::{EventBatch, NewEvent, SessionId, iso_timestamp};
 
@@ -65,25 +66,47 @@ impl Content {
     fn delete(&mut self, session: &SessionId) {
         self.sessions.remove(session);
     }
+
+    fn place(&self, session: &SessionId) -> Place {
+        let log = self.sessions.get(session).filter(|log| !log.events.is_empty());
+        let mark = log.map(|log| log.number.to_string());
+        Place { head: log.map_or(0, |log| log.events.len() as u64), mark }
+    }
+
+    fn append(
+        &mut self,
+        session: &SessionId,
+        events: &[NewEvent],
+        expected_head: Option<u64>,
+        mark: Option<&str>,
+    ) -> Result<Place, StoreError> {
+        let now = self.place(session);
+        if let Some(expected) = expected_head.filter(|expected| *expected != now.head) {
+            return Err(StoreError::Conflict { session: session.clone(), expected, actual: now.head });
+        }
+        if mark.is_some_and(|mark| now.mark.as_deref() != Some(mark)) {
+            return Err(StoreError::Replaced { session: session.clone(), head: now.head });
+        }
+        if events.is_empty() {
+            return Ok(now);
+        }
+        let mtime_ms = now_ms();
+        let ts = iso_timestamp(mtime_ms);
+        let number = self.number();
+        let log = self.sessions.entry(session.clone()).or_insert(Log { number, events: Vec::new(), mtime_ms });
+        log.events.extend(events.iter().map(|event| (ts.as_str().into(), event.json().into())));
+        log.mtime_ms = mtime_ms;
+        Ok(self.place(session))
+    }
 }
 
 impl Store for MemoryStore {
     fn append(&self, session: &SessionId, events: &[NewEvent], expected_head: Option<u64>) -> Result<u64, StoreError> {
-        let mut content = self.open()?;
-        let head = content.sessions.get(session).map_or(0, |log| log.events.len() as u64);
-        if let Some(expected) = expected_head.filter(|expected| *expected != head) {
-            return Err(StoreError::Conflict { session: session.clone(), expected, actual: head });
-        }
-        if events.is_empty() {
-            return Ok(head);
-        }
-        let mtime_ms = now_ms();
-        let ts = iso_timestamp(mtime_ms);
-        let number = content.number();
-        let log = content.sessions.entry(session.clone()).or_insert(Log { number, events: Vec::new(), mtime_ms });
-        log.events.extend(events.iter().map(|event| (ts.as_str().into(), event.json().into())));
-        log.mtime_ms = mtime_ms;
-        Ok(log.events.len() as u64)
+        self.open()?.append(session, events, expected_head, None).map(|place| place.head)
+    }
+
+    fn append_at(&self, session: &SessionId, events: &[NewEvent], place: &Place) -> Result<Place, StoreError> {
+        self.open()?.append(session, events, Some(place.head), place.mark.as_deref())
     }
 
     fn head(&self, session: &SessionId) -> Result<u64, StoreError> {
@@ -110,8 +133,12 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn truncate(&self, session: &SessionId, to_seq: u64) -> Result<(), StoreError> {
+    fn truncate_from(&self, session: &SessionId, to_seq: u64, expected_head: Option<u64>) -> Result<(), StoreError> {
         let mut content = self.open()?;
+        let actual = content.place(session).head;
+        if let Some(expected) = expected_head.filter(|expected| *expected != actual) {
+            return Err(StoreError::Conflict { session: session.clone(), expected, actual });
+        }
         let number = content.number();
         let to = usize::try_from(to_seq).unwrap_or(usize::MAX);
         if let Some(log) = content.sessions.get_mut(session)

@@ -14,7 +14,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use super::file::open::{self, Access};
 use super::hold::{HoldFolder, wait, wait_before};
 use super::memory::MemoryHolds;
-use super::{CleanupReport, CleanupRequest, EventReader, Hold, Repair, SessionInfo, Store, StoreError, now_ms};
+use super::{CleanupReport, CleanupRequest, EventReader, Hold, Place, Repair, SessionInfo, Store, StoreError, now_ms};
 use crate::session::log::{NewEvent, SessionId, iso_timestamp};
 
 /// Where a database is in memory alone.
@@ -219,6 +219,10 @@ impl Shared {
     ) -> Result<T, StoreError> {
         let mut connection = self.lock();
         let connection = connection.as_mut().ok_or(StoreError::Closed)?;
+        // What was done to a file that was taken away would be acknowledged and never seen again.
+        if self.is_gone() {
+            return Err(StoreError::Gone { path: self.path.clone() });
+        }
         let told = |error: &rusqlite::Error| match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy {
                 what: self.path.display().to_string(),
@@ -270,21 +274,37 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-impl Store for SqliteStore {
-    fn append(&self, session: &SessionId, events: &[NewEvent], expected_head: Option<u64>) -> Result<u64, StoreError> {
-        // An append to a file that was taken away would be acknowledged and never seen again.
-        if self.shared.is_gone() {
-            return Err(StoreError::Gone { path: self.shared.path.clone() });
-        }
+impl SqliteStore {
+    fn append_checked(
+        &self,
+        session: &SessionId,
+        events: &[NewEvent],
+        expected_head: Option<u64>,
+        mark: Option<&str>,
+    ) -> Result<Place, StoreError> {
         let mtime_ms = now_ms();
         let ts = iso_timestamp(mtime_ms);
         self.shared.write(|transaction| {
-            let head = content::head(transaction, session)?;
-            if let Some(expected) = expected_head.filter(|expected| *expected != head) {
-                return Err(StoreError::Conflict { session: session.clone(), expected, actual: head }.into());
+            let now = content::place(transaction, session)?;
+            if let Some(expected) = expected_head.filter(|expected| *expected != now.head) {
+                return Err(StoreError::Conflict { session: session.clone(), expected, actual: now.head }.into());
             }
-            content::append(transaction, session, head, events, &ts, mtime_ms)
+            if mark.is_some_and(|mark| now.mark.as_deref() != Some(mark)) {
+                return Err(StoreError::Replaced { session: session.clone(), head: now.head }.into());
+            }
+            content::append(transaction, session, now.head, events, &ts, mtime_ms)?;
+            Ok(content::place(transaction, session)?)
         })
+    }
+}
+
+impl Store for SqliteStore {
+    fn append(&self, session: &SessionId, events: &[NewEvent], expected_head: Option<u64>) -> Result<u64, StoreError> {
+        self.append_checked(session, events, expected_head, None).map(|place| place.head)
+    }
+
+    fn append_at(&self, session: &SessionId, events: &[NewEvent], place: &Place) -> Result<Place, StoreError> {
+        self.append_checked(session, events, Some(place.head), place.mark.as_deref())
     }
 
     fn head(&self, session: &SessionId) -> Result<u64, StoreError> {
@@ -303,9 +323,15 @@ impl Store for SqliteStore {
         self.shared.write(|transaction| Ok(content::delete(transaction, session)?))
     }
 
-    fn truncate(&self, session: &SessionId, to_seq: u64) -> Result<(), StoreError> {
+    fn truncate_from(&self, session: &SessionId, to_seq: u64, expected_head: Option<u64>) -> Result<(), StoreError> {
         let mtime_ms = now_ms();
-        self.shared.write(|transaction| Ok(content::truncate(transaction, session, to_seq, mtime_ms)?))
+        self.shared.write(|transaction| {
+            let actual = content::head(transaction, session)?;
+            if let Some(expected) = expected_head.filter(|expected| *expected != actual) {
+                return Err(StoreError::Conflict { session: session.clone(), expected, actual }.into());
+            }
+            Ok(content::truncate(transaction, session, to_seq, mtime_ms)?)
+        })
     }
 
     fn hold(&self, session: &SessionId) -> Result<Box<dyn Hold>, StoreError> {

@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension as _, Transaction, params};
 
 use super::Failure;
 use crate::session::log::{NewEvent, SessionId};
-use crate::session::store::{SessionInfo, StoreError};
+use crate::session::store::{Place, SessionInfo, StoreError};
 
 /// An event's key is its log's key and its own number in one integer, so that a log lies in one piece, in order. Keys are
 /// never used again: a log that was deleted and begun anew is another one. `cuts` counts what was truncated.
@@ -50,6 +50,15 @@ pub(super) fn log(transaction: &Transaction<'_>, session: &SessionId) -> rusqlit
 
 pub(super) fn head(transaction: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<u64> {
     Ok(log(transaction, session)?.map_or(0, |row| row.head))
+}
+
+/// Where a log ends. Cuts are counted, and keys are never used again, so the two tell it from any other.
+pub(super) fn place(transaction: &Transaction<'_>, session: &SessionId) -> rusqlite::Result<Place> {
+    let row = log(transaction, session)?.filter(|row| row.head > 0);
+    Ok(row.map_or(Place { head: 0, mark: None }, |LogRow { key, head, cuts }| Place {
+        head,
+        mark: Some(format!("{key}.{cuts}")),
+    }))
 }
 
 pub(super) fn append(
