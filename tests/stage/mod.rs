@@ -168,6 +168,7 @@ impl Stage {
             cancel,
             commands,
             redact: &|text| mask(text),
+            host_redacts: false,
             report: &|diagnostic| {
                 log.borrow_mut().push("diagnostic".to_string());
                 diagnostics.borrow_mut().push(diagnostic);
