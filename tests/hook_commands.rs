@@ -186,8 +186,8 @@ async fn every_reason_has_words_of_its_own() {
         (Spawn, "the folder /gone does not exist", "spawn, the folder /gone does not exist;"),
         (Exit, "", "exit, its exit code was not 0, and wrote nothing;"),
         (Signal, "SIGKILL killed it", "signal, SIGKILL killed it;"),
-        (OutputLimit, "", "output_limit, it wrote more than it may and was killed;"),
-        (MemoryLimit, "", "memory_limit, it took more memory than it may and was killed;"),
+        (OutputLimit, "", "output_limit, it wrote more than the 65536 bytes that it may and was killed;"),
+        (MemoryLimit, "", "memory_limit, it took more memory than bash.memoryBytes allows and was killed;"),
         (Sandbox, "", "sandbox, the sandbox could not be set up, so nothing was started;"),
         (Error, "", "error, something failed that was not the command;"),
     ] {
