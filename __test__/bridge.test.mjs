@@ -4,8 +4,9 @@ import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
-import { AgentError, ClosedError } from "../index.js";
+import { AgentError, ClosedError, policy } from "../index.js";
 import { native } from "../lib/native.js";
+import { gone, marker, sleeping } from "./commands/processes.mjs";
 import { agentFor, deferred, plainTool, scriptedModel, within } from "./support/model.mjs";
 
 /** Makes the next call of one native function panic within a turn of the same family. */
@@ -35,6 +36,22 @@ test("a panic rejects every run that waits, closes the agent and leaves other ag
   );
   await within(agent.close(), "close()");
   assert.equal((await other.send("go")).text, "fine");
+});
+
+test("a panic leaves no command running, in the background or not", async (t) => {
+  for (const background of [true, false]) {
+    const mark = marker();
+    const calls = [{ id: "1", name: "bash", input: { command: `sleep ${mark}`, run_in_background: background } }];
+    const model = scriptedModel([{ calls }, { wait: new Promise(() => {}), text: "never" }]);
+    const agent = agentFor(t, { model, permission: policy() });
+    const going = agent.send("go").catch(() => {});
+    await sleeping(mark);
+    panicIn(t, "familyStart");
+    await assert.rejects(agent.send("other", { sessionId: "other" }), { code: "internal" });
+    await within(going, "the run");
+    await within(agent.close(), "close()");
+    await gone(mark);
+  }
 });
 
 test("a panic aborts the signals of the callbacks that are going", async (t) => {

@@ -64,3 +64,32 @@ test("a worker thread that is terminated takes its background command along, and
   assert.deepEqual(failures, []);
   await gone(mark);
 });
+
+test("so does one that is terminated while a child is at work that left the command running", async (t) => {
+  const mark = marker();
+  const folder = folderFor(t);
+  const address = (path) => JSON.stringify(new URL(path, import.meta.url).href);
+  const task = { display_name: "one", subagent_type: "general-purpose", prompt: "child" };
+  const script = `(async () => {
+    const lite = await import(${address("../../index.js")});
+    const calls = (name, input) => ({ role: "assistant", content: [{ type: "tool_call", id: name, name, input }] });
+    const model = { id: "family", async *stream({ messages }) {
+      const isChild = messages[0].content === "child";
+      if (isChild && messages.length > 1) await new Promise(() => {});
+      const message = isChild
+        ? calls("bash", ${JSON.stringify({ command: `sleep ${mark}`, run_in_background: true })})
+        : messages.length > 1
+          ? { role: "assistant", content: [{ type: "text", text: "ok" }] }
+          : calls("Agent", ${JSON.stringify({ tasks: [task] })});
+      yield { type: "message_done", message, usage: { inputTokens: 1, outputTokens: 1 } };
+    } };
+    const folder = ${JSON.stringify(folder)};
+    const agent = lite.createLiteAgent({ workdir: folder, home: folder + "/home", sessions: false, model, permission: lite.policy() });
+    await agent.send("root");
+    setInterval(() => {}, 1_000);
+  })();`;
+  const worker = new Worker(script, { eval: true });
+  await sleeping(mark);
+  await within(worker.terminate(), "terminate()");
+  await gone(mark);
+});
