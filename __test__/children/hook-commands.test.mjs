@@ -54,23 +54,25 @@ test("match selects a child's tools as it does the root's", async (t) => {
   );
 });
 
-test("subagentPermission is not asked of hook commands: what it denies runs where the root's policy allows", async (t) => {
-  const asked = [];
-  const family = await runFamily(t, {
-    roles: { one },
-    files: seeing("run:end"),
-    permission: policy(),
-    subagentPermission: {
-      check({ name }) {
-        asked.push(name);
-        return name === "hook" ? "deny" : "allow";
+const ALLOWING = { "a native policy": policy(), "a policy of the host": { check: () => "allow" } };
+for (const [name, permission] of Object.entries(ALLOWING))
+  test(`subagentPermission is not asked of hook commands: what it denies runs where the root has ${name} that allows`, async (t) => {
+    const asked = [];
+    const family = await runFamily(t, {
+      roles: { one },
+      files: seeing("run:end"),
+      permission,
+      subagentPermission: {
+        check({ name }) {
+          asked.push(name);
+          return name === "hook" ? "deny" : "allow";
+        },
       },
-    },
+    });
+    assert.equal(ofChild(family.events("seen")).length, 1);
+    assert.deepEqual(asked, ["work"]);
+    assert.deepEqual(hookFailures(family.heard), []);
   });
-  assert.equal(ofChild(family.events("seen")).length, 1);
-  assert.deepEqual(asked, ["work"]);
-  assert.deepEqual(hookFailures(family.heard), []);
-});
 
 test("the root's policy denies a command that a child triggers: reason denied, told with the child's agentId", async (t) => {
   const family = await runFamily(t, {
