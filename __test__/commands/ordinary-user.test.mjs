@@ -1,4 +1,4 @@
-// The tests of commands and of hook commands again as an ordinary user, where they were started as root: what the system
+// The tests of commands, in the background too, and of hook commands again as an ordinary user, where they were started as root: what the system
 // lets root do hides what it refuses to others.
 import { test } from "node:test";
 import assert from "node:assert/strict";
@@ -13,6 +13,7 @@ const long = process.env.LITE_AGENT_LONG === "1";
 /** What is about the user, or about trees, which differ between users; the rest in the long round. */
 const FILES = {
   "../commands": ["stopping", "many", ...(long ? ["environment", "host-death", "limits", "sandbox", "hosts"] : [])],
+  "../background": ["killing", ...(long ? ["closing", "ending", "host-death", "many", "starting", "timeouts"] : [])],
   "../hook-commands": ["discovery", "failures", ...(long ? ["deadlines", "cancellation", "stress"] : [])],
 };
 const own = fileURLToPath(new URL(".", import.meta.url));
