@@ -75,7 +75,10 @@ export class Conversation {
     let lastIsAssistant = null;
     for (const message of messages) {
       lastIsAssistant = this.#restoreOne(message, lastIsAssistant);
-      if (this.messages.length % MESSAGES_PER_LOOK === 0 && isOverdue()) await yieldToEventLoop();
+      if (this.messages.length % MESSAGES_PER_LOOK !== 0) continue;
+      // The estimate will be asked for: what is counted here is not counted then, in one go.
+      this.tokens();
+      if (isOverdue()) await yieldToEventLoop();
     }
     return lastIsAssistant;
   }

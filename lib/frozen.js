@@ -58,7 +58,12 @@ export function freezeDeep(value) {
     const next = open.pop();
     if (typeof next !== "object" || next === null || Object.isFrozen(next)) continue;
     Object.freeze(next);
-    for (const member of Array.isArray(next) ? next : Object.values(next)) {
+    if (Array.isArray(next)) {
+      for (const member of next) if (typeof member === "object" && member !== null) open.push(member);
+      continue;
+    }
+    for (const key of Object.keys(next)) {
+      const member = next[key];
       if (typeof member === "object" && member !== null) open.push(member);
     }
   }

@@ -21,10 +21,7 @@ const MAX_MATCH_LETTERS = 400;
  */
 export function shortened(result, seq) {
   const text = textOf(result.content);
-  if (text.length * 3 <= MAX_WHOLE_BYTES || Buffer.byteLength(text) <= MAX_WHOLE_BYTES) {
-    rememberPlace(result, seq);
-    return result;
-  }
+  if (text.length * 3 <= MAX_WHOLE_BYTES || Buffer.byteLength(text) <= MAX_WHOLE_BYTES) return result;
   const head = text.slice(0, endWithin(text, 0, HEAD_BYTES));
   const tail = text.slice(startWithin(text, TAIL_BYTES));
   const left = text.length - head.length - tail.length;

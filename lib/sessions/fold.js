@@ -24,21 +24,33 @@ export function foldEvents(events) {
   return [...fold.messages()];
 }
 
-/** One message, and the results of the calls that it made. */
+/** One message, and the calls that it made. */
 class Entry {
+  /** Of calls that nobody made, by their id. */
+  strays = null;
+
   constructor(message) {
     this.message = message;
-    this.calls = callsOf(message);
-    /** By id of the call. */
-    this.results = null;
+    this.calls = message === null ? NO_CALLS : callsOf(message);
+  }
+
+  #resultsOfCalls() {
+    const results = [];
+    for (const { result } of this.calls) if (result !== null) results.push(result);
+    return results;
+  }
+
+  /** @returns {object[]} in the order of the calls */
+  results() {
+    return this.strays === null ? this.#resultsOfCalls() : [...this.strays.values()];
   }
 }
 
 /** Folds one valid event after another. */
 export class Fold {
   #entries = [];
-  /** The entry whose call has that id, of the latest if several have it. */
-  #byCall = new Map();
+  /** The call that has that id, the latest if several have it. */
+  #calls = new Map();
   /** Turn of the latest event that has one. */
   #turn = 0;
 
@@ -54,7 +66,7 @@ export class Fold {
         break;
       case "summary":
         this.#entries = [];
-        this.#byCall.clear();
+        this.#calls.clear();
         for (const message of event.messages) this.#push(message);
         break;
       default:
@@ -65,40 +77,36 @@ export class Fold {
   #push(message) {
     const entry = new Entry(message);
     this.#entries.push(entry);
-    for (const { id } of entry.calls) this.#byCall.set(id, entry);
+    for (const call of entry.calls) this.#calls.set(call.id, call);
     // Results that a host gave as part of a conversation.
     if (message.role !== "assistant" && Array.isArray(message.content)) {
-      for (const { type, id } of message.content) if (type === "tool_result") this.#byCall.delete(id);
+      for (const { type, id } of message.content) if (type === "tool_result") this.#calls.delete(id);
     }
   }
 
   #addResult(result) {
-    let entry = this.#byCall.get(result.id);
-    if (entry === undefined || entry.results?.has(result.id)) {
-      // Of a call that nobody made: it stands where it was stored.
-      const last = this.#entries.at(-1);
-      if (last !== undefined && last.message === null) entry = last;
-      else this.#entries.push((entry = { message: null, calls: NO_CALLS, results: null }));
+    if (this.awaits(result.id)) {
+      this.#calls.get(result.id).result = result;
+      return;
     }
-    entry.results ??= new Map();
-    entry.results.set(result.id, result);
+    // Of a call that nobody made: it stands where it was stored.
+    let entry = this.#entries.at(-1);
+    if (entry === undefined || entry.message !== null) this.#entries.push((entry = new Entry(null)));
+    entry.strays ??= new Map();
+    entry.strays.set(result.id, result);
   }
 
   /** Whether a call of that id was made, and has no result yet. */
   awaits(id) {
-    const entry = this.#byCall.get(id);
-    return entry !== undefined && !entry.results?.has(id);
+    return this.#calls.get(id)?.result === null;
   }
 
   /** One after another: a long conversation need not be put together in one go. */
   *messages() {
-    for (const { message, calls, results } of this.#entries) {
-      if (message !== null) yield message;
-      if (results === null) continue;
-      const ordered = [];
-      for (const { id } of calls) if (results.has(id)) ordered.push(results.get(id));
-      if (calls.length === 0) ordered.push(...results.values());
-      yield { role: "user", content: ordered };
+    for (const entry of this.#entries) {
+      if (entry.message !== null) yield entry.message;
+      const content = entry.results();
+      if (content.length > 0) yield { role: "user", content };
     }
   }
 
@@ -106,19 +114,25 @@ export class Fold {
   dangling() {
     const dangling = [];
     const turn = Math.max(this.#turn, 1);
-    for (const { calls, results } of this.#entries) {
-      for (const { id, name } of calls) {
-        if (!results?.has(id) && this.#byCall.has(id)) dangling.push({ id, name, turn });
+    for (const { calls } of this.#entries) {
+      for (const { id, name, result } of calls) {
+        if (result === null && this.#calls.has(id)) dangling.push({ id, name, turn });
       }
     }
     return dangling;
   }
 }
 
+/** @returns {readonly { id: string, name: string, result: object | null }[]} calls, which wait for their results */
 function callsOf({ role, content }) {
   if (role !== "assistant" || typeof content === "string") return NO_CALLS;
-  const calls = content.filter(({ type }) => type === "tool_call");
-  return calls.length === 0 ? NO_CALLS : calls;
+  let calls = NO_CALLS;
+  for (const { type, id, name } of content) {
+    if (type !== "tool_call") continue;
+    if (calls === NO_CALLS) calls = [];
+    calls.push({ id, name, result: null });
+  }
+  return calls;
 }
 
 /** @returns {string | null} why a value is no event of a session: a phrase that follows its name */

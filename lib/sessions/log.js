@@ -8,7 +8,7 @@ import { freezeDeep } from "../frozen.js";
 import { shortened } from "./archive.js";
 import { Fold, eventProblem } from "./fold.js";
 import { OWN, PLACED } from "./own.js";
-import { Places, rememberPlace, resultsIn } from "./places.js";
+import { Places, rememberPlace, visitResults } from "./places.js";
 import { SnapshotBudget } from "./snapshot-budget.js";
 
 /** How many events go by between two looks at the clock. */
@@ -65,15 +65,16 @@ export class SessionLog {
     const places = new Places();
     let head = 0;
     this.#snapshots.reset();
-    const take = (stored) => {
-      this.#check(stored, head);
+    const remember = (result, place) => {
+      rememberPlace(result, place);
+      places.add(result, place);
+    };
+    const take = (seq, event) => {
+      this.#check(seq, event, head);
       head += 1;
-      this.#snapshots.count(stored.event);
-      const event = freezeDeep(stored.event);
-      for (const { place, result } of resultsIn(event, head)) {
-        rememberPlace(result, place);
-        places.add(result, place);
-      }
+      this.#snapshots.count(event);
+      freezeDeep(event.message ?? event.result ?? event.messages);
+      visitResults(event, head, remember);
       if (event.type === "summary") places.rememberIn(event.messages);
       if (event.type === "tool_result" && !fold.awaits(event.result.id)) {
         // Of a store that let two write at once: no request could send it.
@@ -85,13 +86,17 @@ export class SessionLog {
     const own = this.#checkpointer[OWN];
     if (own === undefined) {
       for await (const stored of this.#checkpointer.read(this.#sessionId)) {
-        take(stored);
+        take(stored?.seq, stored?.event);
         if (head % EVENTS_PER_LOOK === 0 && isOverdue()) await yieldToEventLoop();
       }
     } else {
       this.#release ??= await own.hold(this.#sessionId);
       for await (const batch of own.batches(this.#sessionId, 0)) {
-        batch.events.forEach(take);
+        const before = head;
+        for (const event of batch.events) {
+          take(batch.first + head - before, event);
+          if (head % EVENTS_PER_LOOK === 0 && isOverdue()) await yieldToEventLoop();
+        }
         repairs.push(...batch.repairs);
       }
     }
@@ -132,11 +137,12 @@ export class SessionLog {
     }
   }
 
-  #check(stored, head) {
-    const where = `session ${this.#sessionId}: event ${head + 1} of its log`;
-    const problem =
-      stored?.seq === head + 1 ? eventProblem(stored.event) : `has the number ${String(stored?.seq)} in the store`;
-    if (problem !== null) throw new AgentError(`${where} ${problem}`, { code: "session_damaged" });
+  #check(seq, event, head) {
+    const problem = seq === head + 1 ? eventProblem(event) : `has the number ${String(seq)} in the store`;
+    if (problem === null) return;
+    throw new AgentError(`session ${this.#sessionId}: event ${head + 1} of its log ${problem}`, {
+      code: "session_damaged",
+    });
   }
 
   /** @returns {{ code: string, message: string }[]} what a run is to warn of, each once */

@@ -33,7 +33,7 @@ class NativeCheckpointer {
     checkSessionId("read", sessionId);
     const sinceSeq = options?.sinceSeq ?? 0;
     checkSequence("read: sinceSeq", sinceSeq);
-    for await (const { events } of this.#batches(sessionId, sinceSeq)) yield* events;
+    for await (const { events } of this.#batches(sessionId, sinceSeq, { bare: false })) yield* events;
   }
 
   async head(sessionId) {
@@ -70,7 +70,7 @@ class NativeCheckpointer {
 
   get [OWN]() {
     return {
-      batches: (sessionId, sinceSeq) => this.#batches(sessionId, sinceSeq),
+      batches: (sessionId, sinceSeq) => this.#batches(sessionId, sinceSeq, { bare: true }),
       /** Marks the session as in use: a clean-up, also of another process, leaves it alone. */
       hold: async (sessionId) => {
         const { number, over } = this.#operations.start({ do: "hold", session: sessionId });
@@ -91,22 +91,27 @@ class NativeCheckpointer {
     };
   }
 
-  /** Yields `{ events, repairs }`. */
-  async *#batches(sessionId, sinceSeq) {
-    const { number, over } = this.#operations.start({ do: "read", session: sessionId, sinceSeq });
-    let going = true;
+  /**
+   * Yields `{ first, events, repairs }`: successive events, as records or bare, and the number of the first. While one
+   * batch is looked at, the next is read.
+   */
+  async *#batches(sessionId, sinceSeq, { bare }) {
+    const { number, over } = this.#operations.start({ do: "read", session: sessionId, sinceSeq, bare });
+    let next = over;
     try {
-      for (
-        let batch = await over;
-        batch !== null;
-        batch = await this.#operations.start({ do: "next", reader: number }).over
-      ) {
+      for (let batch = await next; batch !== null; batch = await next) {
+        next = this.#operations.start({ do: "next", reader: number }).over;
+        // Whoever stops here does not hear how that went.
+        next.catch(() => {});
         yield batch;
         if (isOverdue()) await yieldToEventLoop();
       }
-      going = false;
+      next = null;
     } finally {
-      if (going) await this.#operations.start({ do: "release", number }).over;
+      if (next !== null) {
+        await next.catch(() => {});
+        await this.#operations.start({ do: "release", number }).over;
+      }
     }
   }
 }

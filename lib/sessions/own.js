@@ -1,7 +1,10 @@
 // What the agent may ask of a built-in checkpointer beside what every checkpointer has. Not public: a checkpointer of the
 // host has no such property, and goes without.
 
-/** Property of a built-in checkpointer on disk: `{ batches(sessionId, sinceSeq), hold(sessionId), cleanup(request) }`. */
+/**
+ * Property of a built-in checkpointer on disk: `{ batches(sessionId, sinceSeq), hold(sessionId), cleanup(request) }`. A
+ * batch is `{ first, events, repairs }`: the events without their records, the first with that number.
+ */
 export const OWN = Symbol("operations of the built-in checkpointers on disk");
 
 /**

@@ -34,23 +34,32 @@ export function blocksOf({ message }) {
 }
 
 /**
- * The results that an event brings. Those of a summary were there before.
+ * Visits the results that an event brings. Those of a summary were there before.
  * @param {object} event
  * @param {number} seq its number
- * @returns {{ place: number | string, result: object }[]}
+ * @param {(result: object, place: number | string) => void} visit
  */
+export function visitResults(event, seq, visit) {
+  if (event.type === "tool_result") {
+    visit(event.result, seq);
+    return;
+  }
+  const blocks = blocksOf(event);
+  for (let index = 0; index < blocks.length; index += 1) {
+    if (blocks[index].type === "tool_result") visit(blocks[index], `${seq}.${index}`);
+  }
+}
+
+/** @returns {{ place: number | string, result: object }[]} the results that an event brings */
 export function resultsIn(event, seq) {
-  if (event.type === "tool_result") return [{ place: seq, result: event.result }];
   const found = [];
-  blocksOf(event).forEach((result, index) => {
-    if (result.type === "tool_result") found.push({ place: `${seq}.${index}`, result });
-  });
+  visitResults(event, seq, (result, place) => found.push({ place, result }));
   return found;
 }
 
 /** Remembers the places of results that a host gave in a message, which the log has as event `seq`. */
 export function rememberGiven(event, seq) {
-  for (const { place, result } of resultsIn(event, seq)) rememberPlace(result, place);
+  visitResults(event, seq, rememberPlace);
 }
 
 const REF_IN_TEXT = /context with ref "(r[\d.]+)"/g;
@@ -59,15 +68,29 @@ const REF_IN_TEXT = /context with ref "(r[\d.]+)"/g;
 export class Places {
   /** By id of the call, the oldest first: ids may come again. */
   #known = new Map();
+  /** Not in there yet: most conversations have no summary, and nobody asks. */
+  #results = [];
+  #places = [];
 
   add(result, place) {
-    const known = this.#known.get(result.id);
-    if (known === undefined) this.#known.set(result.id, [{ result, place }]);
-    else known.push({ result, place });
+    this.#results.push(result);
+    this.#places.push(place);
+  }
+
+  #index() {
+    this.#results.forEach((result, index) => {
+      const entry = { result, place: this.#places[index] };
+      const known = this.#known.get(result.id);
+      if (known === undefined) this.#known.set(result.id, [entry]);
+      else known.push(entry);
+    });
+    this.#results = [];
+    this.#places = [];
   }
 
   /** Remembers the places of the results in these messages, where they are known. */
   rememberIn(messages) {
+    this.#index();
     for (const { content } of messages) {
       if (typeof content === "string") continue;
       for (const block of content) {

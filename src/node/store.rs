@@ -28,7 +28,11 @@ pub struct StoreHandle {
 }
 
 /// One reading of a session.
-type Reading = (SessionId, Box<dyn EventReader>);
+struct Reading {
+    session: SessionId,
+    reader: Box<dyn EventReader>,
+    bare: bool,
+}
 
 struct Shared {
     options: StoreOptions,
@@ -70,10 +74,11 @@ enum Operation {
     Head {
         session: String,
     },
-    /// Begins a reading, which has the number of this operation.
+    /// Begins a reading, which has the number of this operation. A bare one answers the events without their records.
     Read {
         session: String,
         since_seq: u64,
+        bare: bool,
     },
     /// The next batch of a reading; null at its end.
     Next {
@@ -177,16 +182,16 @@ impl Shared {
                 Ok(json!({ "head": head, "mark": mark }).to_string())
             }
             Operation::Head { session } => self.store()?.head(&SessionId::new(&session)?).map(|head| head.to_string()),
-            Operation::Read { session, since_seq } => {
+            Operation::Read { session, since_seq, bare } => {
                 let session = SessionId::new(&session)?;
                 let reader = self.store()?.reader(&session, since_seq)?;
-                self.read(number, session, reader)
+                self.read(number, Reading { session, reader, bare })
             }
             Operation::Next { reader: number } => {
-                let Some((session, reader)) = lock(&self.readers).remove(&number) else {
+                let Some(reading) = lock(&self.readers).remove(&number) else {
                     return Ok("null".to_string());
                 };
-                self.read(number, session, reader)
+                self.read(number, reading)
             }
             Operation::List => {
                 let sessions = self.store()?.list()?;
@@ -229,14 +234,10 @@ impl Shared {
         }
     }
 
-    /// Reads one batch: JSON text of `{ events, repairs }`, or null at the end.
-    fn read(
-        &self,
-        number: i64,
-        session: SessionId,
-        mut reader: Box<dyn EventReader>,
-    ) -> std::result::Result<String, StoreError> {
-        let batch = reader.next_batch(BATCH_BYTES)?;
+    /// Reads one batch: JSON text of `{ first, events, repairs }`, or null at the end. `first` is the number of the first
+    /// event; the others follow it without a gap.
+    fn read(&self, number: i64, mut reading: Reading) -> std::result::Result<String, StoreError> {
+        let batch = reading.reader.next_batch(BATCH_BYTES)?;
         let store = self.store()?;
         let repairs: Vec<_> = store.take_repairs().iter().map(crate::session::store::Repair::message).collect();
         let Some(batch) = batch else {
@@ -246,8 +247,8 @@ impl Shared {
                 json!({ "events": [], "repairs": repairs }).to_string()
             });
         };
-        let text = batch_text(&batch, &session, &repairs);
-        lock(&self.readers).insert(number, (session, reader));
+        let text = batch_text(&batch, &reading, &repairs);
+        lock(&self.readers).insert(number, reading);
         Ok(text)
     }
 }
@@ -256,16 +257,23 @@ fn null() -> String {
     "null".to_string()
 }
 
-fn batch_text(batch: &EventBatch, session: &SessionId, repairs: &[String]) -> String {
-    let mut text = String::with_capacity(batch.bytes() + batch.len() * 120);
+fn batch_text(batch: &EventBatch, reading: &Reading, repairs: &[String]) -> String {
+    let of_record = if reading.bare { 1 } else { 120 };
+    let mut text = String::with_capacity(batch.bytes() + batch.len() * of_record);
     text.push_str("{\"events\":[");
     for (index, event) in batch.iter().enumerate() {
         if index > 0 {
             text.push(',');
         }
-        event.write_json(session, &mut text);
+        if reading.bare {
+            text.push_str(event.json);
+        } else {
+            event.write_json(&reading.session, &mut text);
+        }
     }
-    text.push_str("],\"repairs\":");
+    text.push_str("],\"first\":");
+    text.push_str(&json!(batch.iter().next().map(|event| event.seq)).to_string());
+    text.push_str(",\"repairs\":");
     text.push_str(&json!(repairs).to_string());
     text.push('}');
     text
