@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// After so long a command has its place no longer, whatever became of it: one that hangs must not keep others waiting.
-pub(super) const LONGEST_START: Duration = Duration::from_millis(100);
-/// For each processor.
-const PLACES_EACH: usize = 2;
-const FEWEST_PLACES: usize = 4;
+/// After so long a command has its place no longer, whatever became of it: one that hangs must not keep others waiting, and
+/// a machine that does other things as well takes longer for each.
+pub(super) const LONGEST_START: Duration = Duration::from_millis(20);
 
+/// For half of the processors: starting costs nothing but their time, so more places would not make it quicker, and the
+/// other half is for the threads that wait for what is started.
 static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    Arc::new(Semaphore::new(FEWEST_PLACES.max(processors * PLACES_EACH)))
+    Arc::new(Semaphore::new((processors / 2).max(1)))
 });
 
 /// A place, first come first served. Dropping it gives it back.
