@@ -5,6 +5,7 @@
 
 pub mod agent;
 pub mod background;
+pub mod config_file;
 pub mod context;
 pub mod definitions;
 pub mod error;

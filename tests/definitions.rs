@@ -8,9 +8,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
+use lite_agent::config_file::MAX_FILE_BYTES;
 use lite_agent::definitions::{
-    AgentDefinition, DefinitionFailure, GENERAL_PURPOSE, MAX_DEFINITIONS, MAX_FILE_BYTES, Skill, load_agents,
-    load_skills,
+    AgentDefinition, DefinitionFailure, GENERAL_PURPOSE, MAX_DEFINITIONS, Skill, load_agents, load_skills,
 };
 use proptest::prelude::*;
 use tempfile::TempDir;

@@ -2,7 +2,8 @@
 // expected, and the near miss; nothing is loaded, and the file stays as it was. Knows the public face only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { ConfigError, createLiteAgent, policy } from "../../index.js";
 import { scriptedModel } from "../support/model.mjs";
 import { hookFolder } from "./hooked.mjs";
@@ -107,5 +108,39 @@ test("the least and the most of timeoutMs are fine, also as 1e3 and 5.0", async 
       sessions: false,
     });
     await agent.close();
+  }
+});
+
+test("a hooks.json that leads to a file of another kind shows nothing of it", async (t) => {
+  const contents = [
+    "hunter2secret\n",
+    "  4f1c9a7e0b\n",
+    "API_KEY=abcdef\n",
+    '{ "ghp_abcdefghijklmnopqrstuvwxyz0123456789": 1 }',
+  ];
+  for (const content of contents) {
+    const folder = await hookFolder(t, { project: "{}" });
+    const elsewhere = join(folder.home, "token");
+    writeFileSync(elsewhere, content);
+    rmSync(folder.projectFile);
+    symlinkSync(elsewhere, folder.projectFile);
+    assert.throws(
+      () =>
+        createLiteAgent({
+          workdir: folder.workdir,
+          home: folder.home,
+          model: scriptedModel([{ text: "ok" }]),
+          sessions: false,
+          permission: policy(),
+        }),
+      (error) => {
+        assert.ok(error instanceof ConfigError, String(error));
+        assert.match(error.message, /^Invalid hooks configuration .*line 1, column \d+/);
+        for (const secret of ["hunter2", "4f1c", "API_KEY", "ghp_abc"]) {
+          assert.ok(!error.message.includes(secret) && !String(error.path).includes(secret), error.message);
+        }
+        return true;
+      },
+    );
   }
 });

@@ -380,6 +380,21 @@ test("a redactor of the host masks the input in events of permission", async (t)
   assert.deepEqual(permissionEvents(events)[0].call.input, { masked: true });
 });
 
+test("what an approval handler throws is told in its place of a person's no, without its secrets", async (t) => {
+  const { agent } = calling(t, [call("1", "a")], {
+    permission: policy({ ask: ["a"] }),
+    onApproval: {
+      request() {
+        throw new Error("the terminal is gone: token sk-abcdefghijklmnopqrstuvwx");
+      },
+    },
+  });
+  const { events } = await collect(agent.run("go"));
+  const [{ content }] = resultsOf(events);
+  assert.match(content, /^Error: blocked by policy: approval was denied, for onApproval failed: the terminal is gone/);
+  assert.ok(!content.includes("sk-abcdef"), content);
+});
+
 test("a redactor that throws lets nothing through", async (t) => {
   const { agent } = calling(t, [call("1", "a", { token: "sk-abcdefghijklmnopqrstuvwx" })], {
     redact: () => {

@@ -121,11 +121,15 @@ impl Run {
             return Ok(shut(Some(CANCELLED)));
         };
         // Anything but a clear yes is a no.
-        let answer = answer.outcome;
-        let allowed = answer.as_deref() == Ok("allow");
+        let allowed = answer.outcome.as_deref() == Ok("allow");
         let decision = if allowed { Decision::Allow } else { Decision::Deny };
         pending.settle(Decided { decision, by: DecidedBy::User }).await?;
-        Ok(if allowed { Gate::Open } else { shut(Some(reason.unwrap_or("approval was denied"))) })
+        Ok(match answer.outcome {
+            _ if allowed => Gate::Open,
+            Ok(_) => shut(Some(reason.unwrap_or("approval was denied"))),
+            // Nobody has decided: whoever reads this must not look for a person who said no.
+            Err(error) => shut(Some(&format!("approval was denied, for onApproval failed: {}", error.message))),
+        })
     }
 
     /// The handler that is being waited for started the run: to ask it again when it has answered would be never.

@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::fs::{self, DirEntry};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::file::is_there;
+use crate::config_file::dangling_link;
 
 /// The names of the entries that are wanted, less those that begin with a dot, sorted by their bytes.
 ///
@@ -44,12 +44,6 @@ pub(super) fn names(folder: &Path, wanted: fn(&DirEntry) -> bool) -> Result<Vec<
 
 fn unreadable(error: &io::Error) -> String {
     format!("expected a folder that can be read, got: {error}")
-}
-
-/// The part of the path, itself or the nearest ancestor that there is, that is a link to nowhere.
-fn dangling_link(path: &Path) -> Option<PathBuf> {
-    let found = path.ancestors().find(|part| is_there(part))?;
-    fs::metadata(found).is_err().then(|| found.to_path_buf())
 }
 
 /// The part of the path that should be a folder.

@@ -15,6 +15,5 @@ mod yaml;
 
 pub use agent::{AgentDefinition, GENERAL_PURPOSE, load_agents};
 pub use failure::DefinitionFailure;
-pub use file::MAX_FILE_BYTES;
 pub use load::MAX_DEFINITIONS;
 pub use skill::{Skill, load_skills};

@@ -9,6 +9,7 @@ use super::failure::DefinitionFailure;
 use super::field::{Fields, NAME, is_name};
 use super::load::{Definition, load};
 use super::{file, folder, front_matter, yaml};
+use crate::config_file::dangling_link;
 use crate::json::quote;
 
 const FILE_NAME: &str = "SKILL.md";
@@ -113,7 +114,7 @@ fn name_of(folder: &Path) -> Result<String, String> {
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> String {
-    if error.kind() == io::ErrorKind::NotFound && file::is_there(path) {
+    if error.kind() == io::ErrorKind::NotFound && dangling_link(path).is_some_and(|link| link == path) {
         return "expected a folder, got a link whose target does not exist".to_string();
     }
     format!("expected a folder that can be read, got: {error}")

@@ -1,22 +1,18 @@
 //! Finds and reads both hooks.json files, once, when an agent is made. One bad entry fails its file: there is no partial
-//! load. Never waits: what is no regular file is refused before anything is read of it. Knows nothing of who runs what.
+//! load. Never waits. Knows nothing of who runs what.
 
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
 use thiserror::Error;
 
 use super::config::{Configuration, Entry};
+use crate::config_file::ConfigFile;
 use crate::event::HookOrigin;
 use crate::glob::Glob;
 use crate::json::{JsonError, decode_text, read};
 use crate::types::HookName;
-
-/// The longest hooks.json that is read.
-pub const MAX_FILE_BYTES: usize = 256 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -96,7 +92,7 @@ impl HookFiles {
             files.add(HookOrigin::Global, &global, opened)?;
         }
         if let Some(second) = open(&project)?
-            && !first.is_some_and(|first| first.identity == second.identity)
+            && !first.is_some_and(|first| first.is_same(&second))
         {
             files.add(HookOrigin::Project, &project, &second)?;
         }
@@ -113,11 +109,16 @@ impl HookFiles {
         self.commands.iter().cloned()
     }
 
-    fn add(&mut self, source: HookOrigin, path: &Path, opened: &Opened) -> Result<(), ConfigFailure> {
-        let bytes = opened.read(path)?;
+    fn add(&mut self, source: HookOrigin, path: &Path, opened: &ConfigFile) -> Result<(), ConfigFailure> {
+        let bytes = opened.read().map_err(|problem| ConfigFailure::of_file(path, &problem))?;
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
         let read = decode_text(bytes).and_then(read).and_then(|document| Configuration::read(&document));
-        let configuration = read.map_err(|error| ConfigFailure::of_json(path, error))?;
+        let configuration = read.map_err(|mut error| {
+            if is_other_text(bytes) {
+                error.problem = "expected a JSON object, got other text".to_string();
+            }
+            ConfigFailure::of_json(path, error)
+        })?;
         let file: Rc<str> = path.display().to_string().into();
         for (event, entries) in configuration.events {
             let hooks = entries.into_iter().map(|entry| (event, Rc::new(CommandHook::new(source, &file, entry))));
@@ -127,119 +128,13 @@ impl HookFiles {
     }
 }
 
-/// A regular file, and which one it is.
-struct Opened {
-    file: File,
-    identity: Identity,
+fn open(path: &Path) -> Result<Option<ConfigFile>, ConfigFailure> {
+    ConfigFile::open(path).map_err(|problem| ConfigFailure::of_file(path, &problem))
 }
 
-impl Opened {
-    fn read(&self, path: &Path) -> Result<Vec<u8>, ConfigFailure> {
-        let mut bytes = Vec::new();
-        // One byte more than may be there, however long the file has become meanwhile.
-        let most = MAX_FILE_BYTES as u64 + 1;
-        (&self.file).take(most).read_to_end(&mut bytes).map_err(|error| {
-            ConfigFailure::of_file(path, &format!("expected a file that can be read, got: {error}"))
-        })?;
-        if bytes.len() > MAX_FILE_BYTES {
-            let problem = format!("expected at most {MAX_FILE_BYTES} bytes (256 KiB), got more");
-            return Err(ConfigFailure::of_file(path, &problem));
-        }
-        Ok(bytes)
-    }
-}
-
-/// Opens the file; none where there is none.
-fn open(path: &Path) -> Result<Option<Opened>, ConfigFailure> {
-    let refuse = |problem: &str| Err(ConfigFailure::of_file(path, problem));
-    // Looked at first, because to open a device can do something.
-    let found = fs::metadata(path).and_then(|metadata| {
-        if !metadata.is_file() {
-            return Ok(Err(metadata));
-        }
-        let file = regular_file_options().open(path)?;
-        let metadata = file.metadata()?;
-        Ok(if metadata.is_file() { Ok((file, metadata)) } else { Err(metadata) })
-    });
-    match found {
-        Ok(Ok((file, metadata))) => {
-            let identity = Identity::of(&metadata, path);
-            Ok(Some(Opened { file, identity }))
-        }
-        Ok(Err(metadata)) => refuse(&format!("expected a regular file, got {}", kind_of(&metadata))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => match dangling_link(path) {
-            Some(link) if link == path => refuse("expected a file, got a link whose target does not exist"),
-            Some(link) => {
-                refuse(&format!("expected a file, but {} is a link whose target does not exist", link.display()))
-            }
-            None => Ok(None),
-        },
-        Err(error) if error.kind() == io::ErrorKind::NotADirectory => match file_among_ancestors(path) {
-            Some(file) => refuse(&format!("expected a folder at {}, which is none", file.display())),
-            None => refuse(&format!("expected a file that can be read, got: {error}")),
-        },
-        Err(error) => refuse(&format!("expected a file that can be read, got: {error}")),
-    }
-}
-
-/// The part of the path, itself or the nearest ancestor that there is, that is a link to nowhere.
-fn dangling_link(path: &Path) -> Option<PathBuf> {
-    let found = path.ancestors().find(|part| fs::symlink_metadata(part).is_ok())?;
-    fs::metadata(found).is_err().then(|| found.to_path_buf())
-}
-
-/// The ancestor that should be a folder.
-fn file_among_ancestors(path: &Path) -> Option<PathBuf> {
-    let found = path.ancestors().skip(1).find(|part| fs::metadata(part).is_ok())?;
-    (!found.is_dir()).then(|| found.to_path_buf())
-}
-
-fn kind_of(metadata: &Metadata) -> &'static str {
-    if metadata.is_dir() { "a folder" } else { "a pipe, a socket or a device" }
-}
-
-#[cfg(unix)]
-fn regular_file_options() -> OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt;
-
-    let mut options = OpenOptions::new();
-    // A pipe that took the file's place meanwhile must not make the agent wait for its other end.
-    options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
-    options
-}
-
-#[cfg(not(unix))]
-fn regular_file_options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    options
-}
-
-/// What tells one physical file from another.
-#[cfg(unix)]
-#[derive(PartialEq, Eq)]
-struct Identity {
-    device: u64,
-    inode: u64,
-}
-
-#[cfg(unix)]
-impl Identity {
-    fn of(metadata: &Metadata, _path: &Path) -> Identity {
-        use std::os::unix::fs::MetadataExt;
-
-        Identity { device: metadata.dev(), inode: metadata.ino() }
-    }
-}
-
-/// What tells one physical file from another: its path, once links are resolved.
-#[cfg(not(unix))]
-#[derive(PartialEq, Eq)]
-struct Identity(PathBuf);
-
-#[cfg(not(unix))]
-impl Identity {
-    fn of(_metadata: &Metadata, path: &Path) -> Identity {
-        Identity(fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf()))
-    }
+/// Whether this is some other kind of file: a project may have a link here that leads to one with a secret, and nothing of
+/// that is to be in an error.
+fn is_other_text(bytes: &[u8]) -> bool {
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    first.is_some_and(|byte| byte.is_ascii_alphanumeric())
 }

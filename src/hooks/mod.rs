@@ -14,6 +14,6 @@ pub use command::{CommandFailure, CommandPort, CommandReport, CommandRequest, Co
 pub use config::hooks_schema;
 pub use dispatch::{Abandoned, Dispatch};
 pub use failure::{HookDiagnostic, MAX_OUTPUT_BYTES, MAX_OUTPUT_TAIL_BYTES, MAX_REPORTED_OUTPUT_BYTES};
-pub use files::{CommandHook, ConfigFailure, HookFiles, MAX_FILE_BYTES};
+pub use files::{CommandHook, ConfigFailure, HookFiles};
 pub use payload::{MAX_PAYLOAD_BYTES, Payload, PayloadError};
 pub use registry::{DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS, Registry, Snapshot};

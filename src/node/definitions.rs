@@ -11,6 +11,7 @@ use super::text::Text;
 use crate::agent::agent_prefix;
 use crate::definitions::{AgentDefinition, DefinitionFailure, load_agents, load_skills};
 use crate::hooks::HookFiles;
+use crate::permission::redact::redact_text;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -62,14 +63,17 @@ pub fn load_definitions(folders: String) -> Result<Text, Error<&'static str>> {
 
 /// What has more than a message crosses as JSON text.
 fn thrown(failure: DefinitionFailure) -> Error<&'static str> {
-    Error::new("definition", json!({ "message": failure.message, "file": failure.file }).to_string())
+    // What was found instead is quoted, and a link may lead to a file of secrets.
+    let message = redact_text(&failure.message);
+    Error::new("definition", json!({ "message": message, "file": failure.file }).to_string())
 }
 
 /// Reads hooks.json files as a family does, for what is wrong with them alone.
 #[napi(catch_unwind)]
 pub fn check_hook_files(home: String, workdir: String) -> Result<(), Error<&'static str>> {
     HookFiles::load(&PathBuf::from(home), &PathBuf::from(workdir)).map(|_files| ()).map_err(|failure| {
-        let data = json!({ "message": failure.message, "file": failure.file, "path": failure.path });
+        let data = json!({ "message": redact_text(&failure.message), "file": failure.file,
+            "path": failure.path.as_deref().map(redact_text) });
         Error::new("hook_file", data.to_string())
     })
 }

@@ -14,6 +14,7 @@ use super::waker::Waker;
 use crate::agent::Family;
 use crate::error::CoreError;
 use crate::host::{Driver, Host, HostError, HostErrorKind};
+use crate::permission::redact::redact_text;
 use crate::tools::builtin;
 use crate::types::{CallId, HandlerId, HookName, OperationKey, RunKey};
 
@@ -90,7 +91,8 @@ fn abandon(core: Option<Core>) {
 fn thrown(error: CoreError) -> Fault {
     // What has more than a message crosses as JSON text.
     if let CoreError::HookFile { message, file, path } = &error {
-        let data = serde_json::json!({ "message": message, "file": file, "path": path });
+        let data = serde_json::json!({ "message": redact_text(message), "file": file,
+            "path": path.as_deref().map(redact_text) });
         return Error::new("hook_file", data.to_string());
     }
     Error::new(error.code(), error.to_string())
