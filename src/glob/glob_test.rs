@@ -61,7 +61,20 @@ fn in_a_name_nothing_is_a_component() {
             assert!(!compiled.matches(text), "{glob} on {text:?}");
         }
     }
-    for glob in ["", "!a", "[a", "{a", "a}", "a\\", "[z-a]"] {
+    for glob in ["", "!a", "[a", "{a", "a}", "a\\", "[z-a]", &"?".repeat(33), &"[a]".repeat(33), &"*?".repeat(17)] {
         assert!(Glob::of_name(glob).is_err(), "{glob:?}");
+    }
+    for glob in [&"?".repeat(32), &format!("{{{}}}", "a,".repeat(120))] {
+        assert!(Glob::of_name(glob).is_ok(), "{glob:?}");
+    }
+}
+
+#[test]
+fn a_class_by_name_is_refused_and_matches_nothing_in_silence() {
+    for glob in ["[[:alpha:]]*", "[^[:digit:]]", "a[_[:alnum:]-]"] {
+        assert!(Glob::new(glob).unwrap_err().contains("[:…:]"), "{glob:?}");
+    }
+    for (glob, text) in [("[[:]", ":"), ("[:alpha:]", "p"), ("[[]", "["), ("[[:a]", "a")] {
+        assert!(Glob::new(glob).unwrap().matches(text), "{glob:?}");
     }
 }

@@ -7,6 +7,8 @@ use regex::{Regex, RegexBuilder};
 
 /// A glob over names that is longer means no name: compiling many such would take seconds.
 const MAX_NAME_GLOB_BYTES: usize = 256;
+/// The same of one with more wildcards. Many names can be in braces all the same.
+const MAX_NAME_WILDCARDS: usize = 32;
 
 /// A compiled glob, with classes and braces. Dot files match.
 #[derive(Debug)]
@@ -82,14 +84,26 @@ struct Translation<'a> {
     braces: usize,
     /// Whether `/` parts the text into components.
     components: bool,
+    /// How many `*`, `?` and classes there were.
+    wildcards: usize,
 }
 
 impl Translation<'_> {
     fn of(glob: &str, components: bool) -> Result<String, String> {
-        let mut translation =
-            Translation { rest: glob.chars().peekable(), out: "^(?:".into(), before: None, braces: 0, components };
+        let mut translation = Translation {
+            rest: glob.chars().peekable(),
+            out: "^(?:".into(),
+            before: None,
+            braces: 0,
+            components,
+            wildcards: 0,
+        };
         while let Some(character) = translation.rest.next() {
             translation.one(character)?;
+        }
+        if !components && translation.wildcards > MAX_NAME_WILDCARDS {
+            let count = translation.wildcards;
+            return Err(format!("it has {count} wildcards, and at most {MAX_NAME_WILDCARDS} are taken"));
         }
         if translation.braces > 0 {
             return Err("a { has no }".to_string());
@@ -102,6 +116,9 @@ impl Translation<'_> {
         // At the start of the glob, of an alternative, or of a component.
         let starts_component = self.before.is_none_or(|before| before == '/');
         self.before = Some(character);
+        if let '*' | '?' | '[' = character {
+            self.wildcards += 1;
+        }
         match character {
             '*' if self.rest.peek() == Some(&'*') => self.stars(starts_component),
             '*' => self.out.push_str(if self.components { "[^/]*" } else { ".*" }),
@@ -164,6 +181,9 @@ impl Translation<'_> {
                     let escaped = self.rest.next().ok_or_else(unclosed)?;
                     self.class_literal(escaped);
                 }
+                '[' if self.begins_named_class() => {
+                    return Err("[:…:] is not taken; write the characters or a range of them".to_string());
+                }
                 '-' if !first && self.rest.peek().is_some_and(|next| *next != ']') => self.out.push('-'),
                 other => self.class_literal(other),
             }
@@ -171,6 +191,14 @@ impl Translation<'_> {
         }
         self.out.push(']');
         Ok(())
+    }
+
+    /// Whether the inside of a bracket goes on with what other globs know as `[:alpha:]`.
+    fn begins_named_class(&self) -> bool {
+        let mut rest = self.rest.clone();
+        rest.next() == Some(':')
+            && rest.by_ref().find(|next| !next.is_ascii_alphabetic()) == Some(':')
+            && rest.next() == Some(']')
     }
 
     fn literal(&mut self, character: char) {

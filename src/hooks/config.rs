@@ -227,12 +227,13 @@ struct Command(String);
 impl Readable for Command {
     fn schema() -> Schema {
         // Something that is no blank, and no NUL anywhere.
-        json!({ "type": "string", "pattern": "^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$" })
+        json!({ "type": "string", "pattern": "^[^\\u0000]*[^\\s\\u0000\\u0085][^\\u0000]*$" })
     }
 
     fn read(place: &Place<'_>) -> Result<Command, JsonError> {
         let Data::String(text) = place.data() else { return Err(place.expected("a command in a string")) };
-        if text.trim().is_empty() {
+        // What is a blank to Unicode or to JavaScript.
+        if text.chars().all(|character| character.is_whitespace() || character == '\u{feff}') {
             return Err(place.expected("a command that is not blank"));
         }
         if text.contains('\0') {
