@@ -2,6 +2,7 @@
 // one in its place. When, and what goes, is the core's.
 import { Conversation } from "./conversation.js";
 import { callbackFrame, LazySignal } from "./context.js";
+import { isOverdue, yieldToEventLoop } from "./fairness.js";
 import { copyFrozen } from "./frozen.js";
 import { callHost } from "./host-call.js";
 import { isReference, reference, wholeLetters } from "./sessions/archive.js";
@@ -22,6 +23,8 @@ const DROPPED = "[The earlier part of the conversation was dropped to make room:
 /** Of one text of what is summarised so much is shown. */
 const MAX_SHOWN_LETTERS = 4_000;
 const LETTERS_PER_TOKEN = 4;
+/** How many messages go by between two looks at the clock. */
+const MESSAGES_PER_LOOK = 64;
 const OVERFLOW_CODE = "context_length_exceeded";
 const OVERFLOW_MESSAGE = /prompt is too long|context (length|window)|maximum context|too many tokens/i;
 
@@ -86,17 +89,36 @@ function fixed({ role }) {
 
 /** The conversation as a plan needs it. */
 export function performOutline(family, run, { id }) {
-  const pieces = run.conversation.messages.map((message) => {
-    const tokens = messageTokens(message);
-    if (message.role === "assistant") return { kind: "assistant", tokens };
-    if (!isResults(message)) return { kind: "user", tokens };
-    const results = message.content.map((block) => ({
-      tokens: blockTokens(block),
-      isReference: block.type !== "tool_result" || isReference(block) || !mayBeLeftOut(run, block),
-    }));
-    return { kind: "results", tokens, results };
-  });
-  family.answer(id, 0, JSON.stringify({ pieces, fixed: fixed(run) }));
+  ask(
+    family,
+    run,
+    id,
+    null,
+    () => outlined(run),
+    (json) => json,
+  );
+}
+
+/** As JSON text, put together in parts, so that a long conversation does not hold up the event loop. */
+async function outlined(run) {
+  const { messages } = run.conversation;
+  const pieces = [];
+  for (let index = 0; index < messages.length; index += 1) {
+    pieces.push(JSON.stringify(pieceOf(run, messages[index])));
+    if (index % MESSAGES_PER_LOOK === 0 && isOverdue()) await yieldToEventLoop();
+  }
+  return `{"pieces":[${pieces.join(",")}],"fixed":${fixed(run)}}`;
+}
+
+function pieceOf(run, message) {
+  const tokens = messageTokens(message);
+  if (message.role === "assistant") return { kind: "assistant", tokens };
+  if (!isResults(message)) return { kind: "user", tokens };
+  const results = message.content.map((block) => ({
+    tokens: blockTokens(block),
+    isReference: block.type !== "tool_result" || isReference(block) || !mayBeLeftOut(run, block),
+  }));
+  return { kind: "results", tokens, results };
 }
 
 /** In a stored session what becomes a reference must be readable by it; in others nothing ever is. */
@@ -214,13 +236,14 @@ function cut(text) {
 /** Puts the compacted conversation in the place of the old. */
 export function performCompact(family, run, { id, change }) {
   const { messages } = run.conversation;
+  const lazy = new LazySignal();
   const next = change.how === "references" ? withReferences(messages, change.results) : withSummary(run, change);
   ask(
     family,
     run,
     id,
-    null,
-    () => replace(run, next, change.before),
+    lazy,
+    () => replace(run, lazy, next, change.before),
     (compacted) => JSON.stringify(compacted),
   );
 }
@@ -267,17 +290,18 @@ function withSummary(run, { to, except, summary }) {
   return next;
 }
 
-/** Stores the new conversation, then takes it up. */
-async function replace(run, messages, before, told = {}) {
+/** Stores the new conversation, then takes it up, unless the core has given it up meanwhile. */
+async function replace(run, lazy, messages, before, told = {}) {
   const { conversation } = run;
   // Of what the provider counts, the share that an estimate says.
   const rest = fixed(run);
   const estimate = rest + conversation.tokens();
-  const shorter = rest + estimateTokens(messages);
+  const { restored, lastIsAssistant } = await Conversation.restoredSlowly(messages);
+  const shorter = rest + restored.tokens();
   const after = Math.round(estimate === 0 ? shorter : (before * shorter) / estimate);
   const stored = { before: told.before ?? before, after: told.after ?? after };
   if (conversation.log !== null) await conversation.log.summarise(messages, stored);
-  const lastIsAssistant = conversation.restore(messages);
+  if (!lazy.isAborted) conversation.adopt(restored);
   return { after, messages: messages.length, lastIsAssistant };
 }
 
@@ -306,7 +330,7 @@ export function performAskCompactor(family, run, { id, instructions: asked }) {
       const told = toldBy({ kind, before: toldBefore, after });
       // Given up meanwhile: what it answers changes nothing any more.
       const changes = family.pending.has(id) && !isSame(messages, asGiven);
-      const compacted = changes ? await replace(run, checkedMessages(messages, run), before, told) : null;
+      const compacted = changes ? await replace(run, lazy, checkedMessages(messages, run), before, told) : null;
       return { compacted, told };
     },
     (answered) => JSON.stringify(answered),

@@ -121,6 +121,10 @@ export class LazySignal {
     return this.#controller.signal;
   }
 
+  get isAborted() {
+    return this.#aborted;
+  }
+
   /** @param {() => unknown} makeReason called at most once, when somebody looks */
   abort(makeReason) {
     if (this.#aborted) return;

@@ -69,18 +69,33 @@ export class Conversation {
     return lastIsAssistant;
   }
 
-  /** As restore(), but the event loop gets its turn. */
-  async restoreSlowly(messages) {
-    this.#empty();
+  /**
+   * Takes what `restoredSlowly` resolved to, in place of what there was.
+   * @param {Conversation} restored no longer used by anybody else
+   */
+  adopt(restored) {
+    this.messages = restored.messages;
+    this.view = restored.view;
+    this.used = null;
+    this.#estimate = restored.#estimate;
+  }
+
+  /**
+   * Restores messages into a conversation that nobody else has yet; the event loop gets its turn meanwhile.
+   * @param {readonly object[]} messages frozen
+   * @returns {Promise<{ restored: Conversation, lastIsAssistant: boolean | null }>} as of restore()
+   */
+  static async restoredSlowly(messages) {
+    const restored = new Conversation(null);
     let lastIsAssistant = null;
     for (const message of messages) {
-      lastIsAssistant = this.#restoreOne(message, lastIsAssistant);
-      if (this.messages.length % MESSAGES_PER_LOOK !== 0) continue;
+      lastIsAssistant = restored.#restoreOne(message, lastIsAssistant);
+      if (restored.messages.length % MESSAGES_PER_LOOK !== 0) continue;
       // The estimate will be asked for: what is counted here is not counted then, in one go.
-      this.tokens();
+      restored.tokens();
       if (isOverdue()) await yieldToEventLoop();
     }
-    return lastIsAssistant;
+    return { restored, lastIsAssistant };
   }
 
   #empty() {

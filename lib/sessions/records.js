@@ -1,5 +1,6 @@
 // Performs what the core asks of a session's log: reads it into the conversation, and writes what the run tells.
-import { callbackFrame } from "../context.js";
+import { callbackFrame, LazySignal } from "../context.js";
+import { Conversation } from "../conversation.js";
 import { callHost } from "../host-call.js";
 import { takeLeftBehind } from "./left-behind.js";
 import { rememberGiven } from "./places.js";
@@ -7,9 +8,12 @@ import { rememberGiven } from "./places.js";
 /** Reads the session's log into its conversation. */
 export function performLoad(family, run, { id, recover }) {
   const { conversation } = run;
-  ask(family, run, id, async () => {
+  const lazy = new LazySignal();
+  ask(family, run, id, lazy, async () => {
     const { messages, recovered, repairs } = await conversation.log.load({ recover });
-    const lastIsAssistant = await conversation.restoreSlowly(messages);
+    const { restored, lastIsAssistant } = await Conversation.restoredSlowly(messages);
+    // Given up meanwhile: the next run may have read the log already.
+    if (!lazy.isAborted) conversation.adopt(restored);
     return JSON.stringify({ messages: messages.length, lastIsAssistant, recovered, repairs });
   });
 }
@@ -29,7 +33,7 @@ export async function storeEvents(run, events) {
 /** Writes events into the session's log. */
 export function performRecord(family, run, { id, events }) {
   const told = events.map((event) => asEvent(run, event));
-  ask(family, run, id, async () => {
+  ask(family, run, id, null, async () => {
     for (const event of told) {
       const looking = event.type === "tool_result" ? takeLeftBehind(run, event.result.id) : undefined;
       // How the call left the files that it recorded; restore() tells by that who changed them.
@@ -45,10 +49,10 @@ export function performRecord(family, run, { id, events }) {
   });
 }
 
-function ask(family, run, id, callback) {
+function ask(family, run, id, lazy, callback) {
   callHost(family, run, id, {
     frame: callbackFrame(family, run),
-    lazy: null,
+    lazy,
     callback,
     conclude: (answer) => answer,
   });
