@@ -188,10 +188,10 @@ impl Shared {
                 self.read(number, Reading { session, reader, bare })
             }
             Operation::Next { reader: number } => {
-                let Some(reading) = lock(&self.readers).remove(&number) else {
-                    return Ok("null".to_string());
-                };
-                self.read(number, reading)
+                let reading = lock(&self.readers).remove(&number);
+                // A closed store has let go of them all: that is no end of the log.
+                let _open = self.store()?;
+                reading.map_or_else(|| Ok(null()), |reading| self.read(number, reading))
             }
             Operation::List => {
                 let sessions = self.store()?.list()?;
