@@ -4,9 +4,9 @@ import { randomUUID } from "node:crypto";
 
 import { checkCompactOptions, checkConfig, checkRestoreOptions, checkRunOptions } from "./config.js";
 import { compose } from "./composition.js";
-import { callbackFrame, inFrame, refuseReentrancy } from "./context.js";
+import { callbackFrame, callsAround, inFrame, refuseReentrancy } from "./context.js";
 import { Conversation } from "./conversation.js";
-import { AgentError, ClosedError, ConfigError } from "./errors.js";
+import { AbortError, AgentError, ClosedError, ConfigError } from "./errors.js";
 import { Family, refuseForeignToJson } from "./family.js";
 import { hold, release } from "./keep-alive.js";
 import { LET_GO_MS, Patience, letGo } from "./let-go.js";
@@ -213,8 +213,12 @@ class LiteAgent {
 
   async close() {
     refuseReentrancy(this.#family, "close", this.#sessionId);
+    const around = callsAround(this.#family);
     // From the bottom of the stack: whoever closes near its end would leave the core in the middle of it.
     this.#closing ??= Promise.resolve().then(() => this.#close());
+    // What a command of an end hook waits for would wait for itself, here.
+    const reason = new AbortError("it called close(), which ends the run");
+    for (const call of around) queueMicrotask(() => this.#family.giveUp(call, reason));
     await this.#held(this.#closing);
   }
 

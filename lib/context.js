@@ -72,9 +72,19 @@ export function pendingApproval(family) {
 /**
  * A frame of any other callback that a run awaits: a tool, middleware, a provider.
  * @param {{ sessionId: string, ownerId: string }} run or whatever else has a session
+ * @param {number} [call] the core's id of the call, where a run that was cancelled may still wait for it
  */
-export function callbackFrame(family, run) {
-  return new Frame(family, "callback", run, undefined);
+export function callbackFrame(family, run, call) {
+  return new Frame(family, "callback", run, call);
+}
+
+/** The core's calls of the family that this stands in, and that a run may wait for even where it was cancelled. */
+export function callsAround(family) {
+  const calls = [];
+  for (let frame = liveFrame(); frame !== undefined; frame = frame.parent) {
+    if (frame.family === family && frame.call !== undefined) calls.push(frame.call);
+  }
+  return calls;
 }
 
 /** Calls `callback` within the frame. */

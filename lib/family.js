@@ -137,9 +137,12 @@ export class Family {
     this.#enter(() => native.familyAnswer(this.handle, id, elapsedMs, json));
   }
 
-  /** What host code threw, for a call that fails only what it is about. */
-  fail(id, elapsedMs, thrown) {
-    const { name, message } = describeThrown(thrown);
+  /**
+   * What host code threw, for a call that fails only what it is about.
+   * @param {number} [longestMessage] as describeThrown has it
+   */
+  fail(id, elapsedMs, thrown, longestMessage) {
+    const { name, message } = describeThrown(thrown, longestMessage);
     this.#enter(() => native.familyFail(this.handle, id, elapsedMs, false, name, message));
   }
 
@@ -155,6 +158,14 @@ export class Family {
   begun(id, at) {
     if (this.unreported.size === 0) this.#reportSoon = setImmediate(this.#report);
     this.unreported.set(id, at);
+  }
+
+  /** A call is answered in its callback's place, as one that threw. */
+  giveUp(id, reason) {
+    const call = this.pending.get(id);
+    if (call === undefined || !this.settled(id)) return;
+    call.abort(() => reason);
+    this.fail(id, 0, reason);
   }
 
   /** A call has settled. @returns whether the core still waits for its answer */

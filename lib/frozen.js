@@ -46,6 +46,14 @@ export function copyFrozen(value) {
   return copy(value, MAX_DEPTH, true);
 }
 
+/** Levels of an event, or of a message, around the values of hosts and models that are limited themselves. */
+const LEVELS_AROUND = 10;
+
+/** As copyFrozen, of what holds values that each may have MAX_DEPTH levels. */
+export function copyFrozenAround(value) {
+  return copy(value, MAX_DEPTH + LEVELS_AROUND, true);
+}
+
 /**
  * Freezes parsed JSON where it stands. What is frozen already is taken to be so all through.
  * @template T

@@ -24,8 +24,9 @@ const invalid = new WeakSet();
  * @param {(value: unknown) => string} call.conclude keeps the value and returns the answer; what it throws counts as
  *   thrown by the callback
  * @param {() => void} [call.over] called once, when the callback has settled or was given up
+ * @param {number} [call.longestMessage] of what it throws
  */
-export function callHost(family, run, id, { frame, lazy, timeoutMs, callback, conclude, over }) {
+export function callHost(family, run, id, { frame, lazy, timeoutMs, callback, conclude, over, longestMessage }) {
   let going = false;
   const begun = invoke(frame, callback, (threw, value, elapsedMs) => {
     // Host code that was given up may settle whenever it likes: it was observed, and that is all.
@@ -43,7 +44,7 @@ export function callHost(family, run, id, { frame, lazy, timeoutMs, callback, co
       answer = conclude(value);
     } catch (error) {
       run.thrown.set(id, error);
-      family.fail(id, elapsedMs, error);
+      family.fail(id, elapsedMs, error, longestMessage);
       return;
     }
     family.answer(id, elapsedMs, answer);

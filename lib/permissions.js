@@ -3,6 +3,7 @@
 import { LazySignal, approvalFrame, callbackFrame } from "./context.js";
 import { callHost } from "./host-call.js";
 import { readVerdict } from "./policy.js";
+import { kindOf } from "./schema.js";
 
 /** Asks the host's policy about a call. */
 export function performPolicy(family, run, { id, call, enforced }) {
@@ -23,7 +24,7 @@ function policyOf({ parts }, run) {
 
 function askPolicy(family, run, id, policy, call, answer) {
   callHost(family, run, id, {
-    frame: callbackFrame(family, run),
+    frame: callbackFrame(family, run, id),
     lazy: null,
     callback: () => policy.check(call, Object.freeze({ sessionId: run.sessionId })),
     conclude(answered) {
@@ -40,7 +41,11 @@ export function performApproval(family, run, { id, call }) {
     frame: approvalFrame(family, run, id),
     lazy,
     callback: () => family.parts.onApproval.request(run.values.get(call), lazy.signal),
-    conclude: (answer) => (answer === "allow" ? "allow" : "deny"),
+    conclude(answer) {
+      if (answer === "allow" || answer === "deny") return answer;
+      const got = typeof answer === "string" ? JSON.stringify(answer.slice(0, 60)) : kindOf(answer);
+      throw new TypeError(`request() must resolve to "allow" or "deny", got ${got}`);
+    },
   });
 }
 

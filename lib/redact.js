@@ -51,9 +51,12 @@ export function defaultRedactor(value) {
   }
 }
 
+/** In the place of what a redactor of the host's failed on. */
+export const WITHHELD = "[withheld: redact() failed]";
+
 /**
- * A text as the host's redactor shows it. One that fails must not let through what it was to mask: then ours masks. To
- * answer anything but a string for a string is to fail.
+ * A text as the host's redactor shows it. One that fails must not let through what it was to mask, and what that is nobody
+ * else knows: then nothing is shown. To answer anything but a string for a string is to fail.
  * @param {(value: unknown) => unknown} redact
  * @param {string} text
  * @returns {string}
@@ -65,7 +68,7 @@ export function redactTextBy(redact, text) {
   } catch {
     // As below.
   }
-  return native.redactText(text);
+  return WITHHELD;
 }
 
 /**

@@ -8,7 +8,7 @@ import { copyFrozen } from "./frozen.js";
 import { notifyAll } from "./listeners.js";
 import { native } from "./native.js";
 import { rememberPlace, shortened } from "./sessions/archive.js";
-import { answered, defaultRedactor, redactTextBy } from "./redact.js";
+import { WITHHELD, answered, defaultRedactor, redactTextBy } from "./redact.js";
 import { onAbort } from "./signals.js";
 import { describeThrown } from "./thrown.js";
 
@@ -415,7 +415,7 @@ export class Run {
       return Object.freeze({ id, name, input: copyFrozen(answered(redact(input))) });
     } catch {
       // A redactor that fails must not let through what it was to mask.
-      return Object.freeze({ id, name, input: copyFrozen(defaultRedactor(input)) });
+      return Object.freeze({ id, name, input: WITHHELD });
     }
   }
 

@@ -50,7 +50,7 @@ function problemWith(wrapped) {
 /** Has the sandbox wrap a command. */
 export function performWrap(family, run, { id, command }) {
   callHost(family, run, id, {
-    frame: callbackFrame(family, run),
+    frame: callbackFrame(family, run, id),
     lazy: null,
     callback: () => family.parts.sandbox.wrap(command),
     conclude: (wrapped) => wrapped,

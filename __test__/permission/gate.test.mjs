@@ -396,13 +396,13 @@ test("what an approval handler throws is told in its place of a person's no, wit
 });
 
 test("a redactor that throws lets nothing through", async (t) => {
-  const { agent } = calling(t, [call("1", "a", { token: "sk-abcdefghijklmnopqrstuvwx" })], {
+  const { agent } = calling(t, [call("1", "a", { note: "of our own kind" })], {
     redact: () => {
       throw new Error("no");
     },
   });
   const { events } = await collect(agent.run("go"));
-  assert.doesNotMatch(JSON.stringify(permissionEvents(events)), /sk-abc/);
+  assert.equal(permissionEvents(events)[0].call.input, "[withheld: redact() failed]");
 });
 
 test("permission and onApproval that are none are refused by name", (t) => {

@@ -1,6 +1,6 @@
 // A checkpointer that forgets when it is let go. What others do on disk it does with frozen copies.
 import { CheckpointConflictError } from "../errors.js";
-import { copyFrozen } from "../frozen.js";
+import { copyFrozenAround } from "../frozen.js";
 import { PLACED } from "./own.js";
 import { replaced } from "./replaced.js";
 import { checkSessionId } from "./session-id.js";
@@ -25,7 +25,7 @@ class MemoryCheckpointer {
     const ts = new Date().toISOString();
     const stored = Array.from(events, (event, index) => {
       const seq = head + index + 1;
-      return Object.freeze({ seq, sessionId, parentSeq: seq === 1 ? null : seq - 1, ts, event: copyFrozen(event) });
+      return Object.freeze({ seq, sessionId, parentSeq: seq === 1 ? null : seq - 1, ts, event: copyFrozenAround(event) });
     });
     const all = session?.events ?? [];
     // One by one: a list may have more than a call takes arguments.

@@ -78,3 +78,25 @@ fn a_class_by_name_is_refused_and_matches_nothing_in_silence() {
         assert!(Glob::new(glob).unwrap().matches(text), "{glob:?}");
     }
 }
+
+#[test]
+fn a_wildcard_stands_for_whole_characters() {
+    for (glob, matching, others) in [
+        ("?", &["a", "é", "日", "🦀", "\n", "\0"][..], &["", "ab", "日本", "é́", "/"][..]),
+        ("??", &["ab", "日本", "a🦀"], &["é", "🦀", "abc"]),
+        ("é?ü*", &["éaü", "é日ü日"], &["éü", "e日ü"]),
+        ("[é-ü]x", &["éx", "ïx"], &["ex", "日x"]),
+        ("[!é]", &["e", "日"], &["é", "", "/"]),
+        ("*🦀", &["🦀", "日🦀"], &["🦀a", "a/🦀"]),
+        ("?*?", &["ab", "日a本"], &["日", ""]),
+        ("{é,日?}", &["é", "日本"], &["日", "é本"]),
+    ] {
+        let compiled = Glob::new(glob).unwrap();
+        for text in matching {
+            assert!(compiled.matches(text), "{glob} on {text:?}");
+        }
+        for text in others {
+            assert!(!compiled.matches(text), "{glob} on {text:?}");
+        }
+    }
+}

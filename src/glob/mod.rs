@@ -3,12 +3,16 @@
 //! A glob becomes a regular expression of linear time. The usual crate matches bytes and lets `**` cross a separator
 //! only where it is a whole component; here `**` always crosses, and `?` and classes mean characters.
 
-use regex::{Regex, RegexBuilder};
+use regex::bytes::{Regex, RegexBuilder};
 
 /// A glob over names that is longer means no name: compiling many such would take seconds.
 const MAX_NAME_GLOB_BYTES: usize = 256;
 /// The same of one with more wildcards. Many names can be in braces all the same.
 const MAX_NAME_WILDCARDS: usize = 32;
+
+/// One character of a text that is UTF-8: an ASCII one, or a first byte and those that go with it. As bytes, it compiles in a
+/// fraction of the time that `.` takes.
+const ONE_OF_COMPONENT: &str = r"(?:[\x00-.0-\x7F]|[\xC0-\xFF][\x80-\xBF]*)";
 
 /// A compiled glob, with classes and braces. Dot files match.
 #[derive(Debug)]
@@ -21,7 +25,9 @@ pub struct Glob {
 enum Matcher {
     /// Nothing in it has a meaning: the text itself.
     Text(String),
-    Regex(Regex),
+    Path(Regex),
+    /// Compiles in a fraction of the time, and names are short.
+    Name(regex_lite::Regex),
 }
 
 impl Glob {
@@ -58,18 +64,26 @@ impl Glob {
             return Ok(Glob { matcher: Matcher::Text(glob.to_string()), negated });
         }
         let source = Translation::of(glob, components)?;
-        let regex = RegexBuilder::new(&source).dot_matches_new_line(true).build().map_err(|error| match error {
-            regex::Error::CompiledTooBig(_) => "it is too long".to_string(),
-            _ => "it is nested too deeply, or has an empty range".to_string(),
-        })?;
-        Ok(Glob { matcher: Matcher::Regex(regex), negated })
+        let refused = || "it is nested too deeply, or has an empty range".to_string();
+        let matcher = if components {
+            let built = RegexBuilder::new(&source).unicode(false).dot_matches_new_line(true).build();
+            Matcher::Path(built.map_err(|error| match error {
+                regex::Error::CompiledTooBig(_) => "it is too long".to_string(),
+                _ => refused(),
+            })?)
+        } else {
+            let built = regex_lite::RegexBuilder::new(&source).dot_matches_new_line(true).build();
+            Matcher::Name(built.map_err(|_| refused())?)
+        };
+        Ok(Glob { matcher, negated })
     }
 
     /// Whether the whole text matches.
     pub fn matches(&self, text: &str) -> bool {
         let matches = match &self.matcher {
             Matcher::Text(own) => own == text,
-            Matcher::Regex(regex) => regex.is_match(text),
+            Matcher::Path(regex) => regex.is_match(text.as_bytes()),
+            Matcher::Name(regex) => regex.is_match(text),
         };
         matches != self.negated
     }
@@ -122,7 +136,7 @@ impl Translation<'_> {
         match character {
             '*' if self.rest.peek() == Some(&'*') => self.stars(starts_component),
             '*' => self.out.push_str(if self.components { "[^/]*" } else { ".*" }),
-            '?' => self.out.push_str(if self.components { "[^/]" } else { "." }),
+            '?' => self.out.push_str(if self.components { ONE_OF_COMPONENT } else { "." }),
             '[' => self.class()?,
             '{' => {
                 self.braces += 1;
@@ -163,7 +177,8 @@ impl Translation<'_> {
 
     fn class(&mut self) -> Result<(), String> {
         let unclosed = || "a [ has no ] (write \\[ for the character)".to_string();
-        self.out.push('[');
+        // Of characters, where all else is of bytes.
+        self.out.push_str(if self.components { "(?u:[" } else { "(?:[" });
         if matches!(self.rest.peek(), Some('!' | '^')) {
             self.rest.next();
             self.out.push('^');
@@ -189,7 +204,7 @@ impl Translation<'_> {
             }
             first = false;
         }
-        self.out.push(']');
+        self.out.push_str("])");
         Ok(())
     }
 

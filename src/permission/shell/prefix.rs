@@ -2,7 +2,7 @@
 //! it is, and once more without what stands before. Knows nothing of syntax: words come as they are.
 
 use super::word::Word;
-use super::wrapper::{Loose, PREFIXES, Prefix, SHELLS};
+use super::wrapper::{FOREIGN_SHELLS, Loose, PREFIXES, Prefix, SHELLS};
 use super::{ShellCommand, SimpleCommand, builtin, is_reserved};
 
 /// Words that are looked at in all, in the places where one command line may hold others. Each may begin one.
@@ -94,9 +94,10 @@ fn inner(words: &[Word], inputs: &[Word]) -> Inner {
             other => other,
         };
     }
-    if SHELLS.contains(&base) {
+    let is_foreign = FOREIGN_SHELLS.contains(&base);
+    if is_foreign || SHELLS.contains(&base) {
         return match shell(arguments, inputs) {
-            Inner::Text { text, says_all } => Inner::Text { text, says_all: says_all && is_plain },
+            Inner::Text { text, says_all } => Inner::Text { text, says_all: says_all && is_plain && !is_foreign },
             other => other,
         };
     }

@@ -91,7 +91,27 @@ pub(super) const PREFIXES: [Prefix; 9] = [
 ];
 
 /// Shells: what they get as a text, or as their input, is looked at.
-pub(super) const SHELLS: [&str; 9] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "busybox-sh"];
+pub(super) const SHELLS: [&str; 16] = [
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "ksh",
+    "ash",
+    "mksh",
+    "rbash",
+    "busybox-sh",
+    "lksh",
+    "oksh",
+    "pdksh",
+    "ksh93",
+    "rksh",
+    "yash",
+    "posh",
+];
+/// Shells of another grammar: what a POSIX shell would run of their text is denied, and nothing of it is allowed.
+pub(super) const FOREIGN_SHELLS: [&str; 10] =
+    ["csh", "tcsh", "fish", "rc", "elvish", "nu", "osh", "ysh", "xonsh", "pwsh"];
 
 /// Another command that runs what it is given. Its options are not known here: all that could be the command is denied,
 /// and nothing is allowed but by a pattern for the command itself.
@@ -135,7 +155,6 @@ const WITH_OPERANDS: [&[&str]; 4] = [
         "fakeroot",
         "prlimit",
         "numactl",
-        "gtimeout",
         "genv",
         "gnice",
         "gxargs",
@@ -170,12 +189,14 @@ const WITH_OPERANDS: [&[&str]; 4] = [
         "start-stop-daemon",
         "daemonize",
         "nq",
+        "tsp",
         "softlimit",
         "chpst",
         "capsh",
         "inotifywait",
     ],
     &[
+        "gtimeout",
         "chroot",
         "flock",
         "chrt",
