@@ -13,7 +13,10 @@ export function describeThrown(value, longest = LONGEST_MESSAGE) {
     if (typeof value === "object" && value !== null) {
       const { name, message } = value;
       if (typeof message === "string") {
-        return { name: typeof name === "string" && name !== "" ? name.slice(0, 200) : "Error", message: cut(message, longest) };
+        return {
+          name: typeof name === "string" && name !== "" ? name.slice(0, 200) : "Error",
+          message: cut(message, longest),
+        };
       }
     }
     return { name: "Error", message: cut(String(value), longest) };

@@ -30,10 +30,7 @@ for (const [name, redact] of Object.entries(ANSWERS)) {
     assert.equal(failures.length, 1);
     const [{ message, hook }] = failures;
     assert.equal(hook.output, WITHHELD);
-    assert.match(
-      message,
-      /^run:end hook #0 \(project, .*\) failed: exit, \[withheld: redact\(\) failed\]/,
-    );
+    assert.match(message, /^run:end hook #0 \(project, .*\) failed: exit, \[withheld: redact\(\) failed\]/);
     assert.ok(!JSON.stringify(heard).includes(SECRET));
     assert.deepEqual(hookFailures(heard), failures);
   });

@@ -25,7 +25,13 @@ class MemoryCheckpointer {
     const ts = new Date().toISOString();
     const stored = Array.from(events, (event, index) => {
       const seq = head + index + 1;
-      return Object.freeze({ seq, sessionId, parentSeq: seq === 1 ? null : seq - 1, ts, event: copyFrozenAround(event) });
+      return Object.freeze({
+        seq,
+        sessionId,
+        parentSeq: seq === 1 ? null : seq - 1,
+        ts,
+        event: copyFrozenAround(event),
+      });
     });
     const all = session?.events ?? [];
     // One by one: a list may have more than a call takes arguments.
