@@ -236,3 +236,36 @@ proptest! {
         prop_assert_eq!(fs::metadata(log.path()).unwrap().len() as usize + kept, bytes.len());
     }
 }
+
+#[test]
+fn a_log_whose_lines_are_all_damaged_fails_and_is_not_taken_for_a_torn_end() {
+    let log = Log::of(&[1, 1, 1, 2, 1, 1]);
+    let text = String::from_utf8(log.bytes.clone()).unwrap();
+    let each_from = |first: usize| {
+        let lines = text.lines().enumerate();
+        lines
+            .map(|(n, line)| if n >= first { line.replace("event", "Event") } else { line.to_string() } + "\n")
+            .collect::<String>()
+    };
+    for (damaged, line) in [(text.replace('\n', "\r\n"), 1), (each_from(0), 1), (each_from(2), 3), (each_from(4), 5)] {
+        let store = log.damaged(damaged.as_bytes());
+        for error in [
+            store.head(&session()).unwrap_err(),
+            read(&store, &session()).unwrap_err(),
+            store.append(&session(), &[user("on")], None).unwrap_err(),
+        ] {
+            assert_eq!(error.code(), "session_damaged", "{error}");
+            assert!(error.to_string().contains(&format!("line {line}")), "{error}");
+        }
+        assert_eq!(fs::read(log.path()).unwrap(), damaged.as_bytes(), "nothing is cut");
+    }
+    // All that is damaged is of the last append, which nobody may have been told of.
+    let log = Log::of(&[1, 1, 3]);
+    let text = String::from_utf8(log.bytes.clone()).unwrap();
+    let damaged = text
+        .lines()
+        .enumerate()
+        .map(|(n, line)| if n >= 2 { line.replace("event", "Event") } else { line.to_string() } + "\n");
+    let damaged: String = damaged.collect();
+    assert_cut(&log, &log.damaged(damaged.as_bytes()), 2, &damaged.as_bytes()[log.starts[2]..]);
+}

@@ -106,6 +106,22 @@ fn fields(crc: u32, text: &str) -> Option<Line<'_>> {
     Some(Line { crc, prev, seq: seq.parse().ok()?, batch: batch.parse().ok()?, ts, event })
 }
 
+/// The number of the event and of its append that a line says it has, whatever its checksum says.
+pub(super) fn claims(line: &[u8]) -> Option<(u64, u64)> {
+    let (head, rest) = line.split_at_checked(START_BYTES)?;
+    if !head.starts_with(START) {
+        return None;
+    }
+    // Numbers come early, and what follows may be anything.
+    let rest = rest.get(..80.min(rest.len()))?;
+    let text = std::str::from_utf8(rest).unwrap_or_else(|error| {
+        rest.get(..error.valid_up_to()).and_then(|valid| std::str::from_utf8(valid).ok()).unwrap_or_default()
+    });
+    let (seq, rest) = text.strip_prefix("\",\"seq\":")?.split_once(",\"batch\":")?;
+    let (batch, _) = rest.split_once(",\"ts\":")?;
+    Some((seq.parse().ok()?, batch.parse().ok()?))
+}
+
 /// The lines that a damaged stretch without a line end may hold inside: their checksum is right.
 pub(super) fn inside(stretch: &[u8]) -> impl Iterator<Item = Line<'_>> {
     // More would be somebody's text about logs, not a line end that was lost.

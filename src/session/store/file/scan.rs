@@ -86,6 +86,8 @@ pub(super) fn is_tail(file: &File, bad: Position, end: u64) -> io::Result<bool> 
             Ok(line) if stretch.whole => is_of_the_append(&line),
             // Whole but for its end: a crash can leave that too.
             Ok(line) => line.batch <= next || line.seq == next,
+            // Damaged, and still what a later append wrote: all lines may have been changed, as by an editor.
+            Err(_) if line::claims(bytes).is_some_and(|(seq, batch)| seq > next && batch > next) => false,
             Err(_) => line::inside(bytes).all(|line| is_of_the_append(&line)),
         };
         if !fits {
