@@ -352,7 +352,7 @@ class LiteAgent {
       conversation = new Conversation(
         this.#checkpointer &&
           new SessionLog(this.#checkpointer, sessionId, {
-            shortens: role.shortens,
+            readsArchive: role.readsArchive,
             maxSnapshotBytes: this.#maxSnapshotBytes,
             notices: this.#notices,
           }),

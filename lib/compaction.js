@@ -123,7 +123,7 @@ function pieceOf(run, message) {
 
 /** In a stored session what becomes a reference must be readable by it; in others nothing ever is. */
 function mayBeLeftOut({ role, conversation }, block) {
-  return conversation.log === null || (role.shortens && placeOf(block) !== undefined);
+  return conversation.log === null || (role.readsArchive && placeOf(block) !== undefined);
 }
 
 function isResults({ role, content }) {

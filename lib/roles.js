@@ -18,7 +18,7 @@ export class Role {
     /** What every request has in common, frozen. */
     this.request = Object.freeze(request);
     /** Long results may be left out of requests: the tool that reads them is there. */
-    this.shortens = request.tools?.some(({ name }) => name === CONTEXT) ?? false;
+    this.readsArchive = request.tools?.some(({ name }) => name === CONTEXT) ?? false;
   }
 }
 

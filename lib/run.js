@@ -172,7 +172,7 @@ export class Run {
   resultStored(key, seq) {
     const { id, name, content, isError } = this.values.get(key);
     const result = this.values.get(key);
-    const short = this.role.shortens ? shortened(result, seq) : result;
+    const short = shortened(result, seq, this.role.readsArchive);
     this.values.set(
       key,
       short.content === content

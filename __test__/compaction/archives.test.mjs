@@ -173,6 +173,31 @@ for (const shift of [0, 1]) {
   });
 }
 
+test("without the tool `context` a long result is sent without its middle all the same, and names no tool", async (t) => {
+  const text = numbered(3_000);
+  const { short, logged, agent, store, model } = await archived(t, text, { allowedTools: ["work"] });
+  assert.deepEqual(
+    model.turns[0].tools.map(({ name }) => name),
+    ["work"],
+  );
+  const shown = contentText(short);
+  assert.ok(bytes(shown) <= LIMIT, `${bytes(shown)} bytes are shown`);
+  assert.match(shown, /\[… \d+ of \d+ characters left out …\]/);
+  assert.equal(logged.content, text);
+  // Read again, it is the same.
+  const next = compactingModel([{ text: "seen" }]);
+  const tools = [plainTool("work", () => "")];
+  const other = agentFor(t, {
+    system: SYSTEM,
+    model: next,
+    tools,
+    checkpointer: store.checkpointer,
+    allowedTools: ["work"],
+  });
+  await other.send("and", { sessionId: agent.sessionId });
+  assert.equal(contentText(resultFor(next.turns[0].messages, "big")), shown);
+});
+
 for (const letters of [5_500, 6_000, 8_000, 9_000, 9_500]) {
   test(`a shortened result is shorter, and says how much is left out: ${letters} wide letters`, async (t) => {
     const text = Array.from({ length: letters }, (_, n) => String.fromCharCode(0x4e00 + (n % 10_000))).join("");

@@ -17,15 +17,17 @@ const MAX_MATCH_LETTERS = 400;
 /**
  * @param {object} result `{ id, content, … }`, frozen
  * @param {number} seq where it stands in the log
+ * @param {boolean} isReadable there is a tool that reads it
  * @returns {object} the result itself, or one with its beginning, its end and a reference
  */
-export function shortened(result, seq) {
+export function shortened(result, seq, isReadable) {
   const text = textOf(result.content);
   if (text.length * 3 <= MAX_WHOLE_BYTES || Buffer.byteLength(text) <= MAX_WHOLE_BYTES) return result;
   const head = text.slice(0, endWithin(text, 0, HEAD_BYTES));
   const tail = text.slice(startWithin(text, TAIL_BYTES));
   const left = text.length - head.length - tail.length;
-  const note = `\n[… ${left} of ${text.length} characters left out; context with ref "${refOf(seq)}" and offset ${head.length} goes on …]\n`;
+  const where = isReadable ? `; context with ref "${refOf(seq)}" and offset ${head.length} goes on` : "";
+  const note = `\n[… ${left} of ${text.length} characters left out${where} …]\n`;
   const content = replaceText(result.content, head + note + tail);
   const short = Object.freeze({ ...result, content });
   rememberPlace(short, seq);

@@ -29,18 +29,18 @@ export class SessionLog {
   /** Ends the hold on a session of a built-in checkpointer. */
   #release = null;
   #snapshots;
-  #shortens;
+  #readsArchive;
   #notices;
 
   /**
    * @param {object} checkpointer
    * @param {string} sessionId
-   * @param {{ shortens: boolean, maxSnapshotBytes?: number, notices: { code: string, message: string }[] }} options
-   *   `shortens`: results that are too long are left out of the conversation in part, for there is a tool that reads them;
+   * @param {{ readsArchive: boolean, maxSnapshotBytes?: number, notices: { code: string, message: string }[] }} options
+   *   `readsArchive`: there is a tool that reads results which are left out of the conversation in part;
    *   `maxSnapshotBytes`: of all that the session keeps of files, default no limit; `notices`: what a run is to tell, whichever
    */
-  constructor(checkpointer, sessionId, { shortens, maxSnapshotBytes, notices }) {
-    this.#shortens = shortens;
+  constructor(checkpointer, sessionId, { readsArchive, maxSnapshotBytes, notices }) {
+    this.#readsArchive = readsArchive;
     this.#notices = notices;
     this.#snapshots = new SnapshotBudget(maxSnapshotBytes);
     /** For whoever reads archived results. */
@@ -81,7 +81,7 @@ export class SessionLog {
         repairs.push(this.#leftOut(event.result.id, head));
         return;
       }
-      fold.add(this.#shortens ? shortenedEvent(event, head) : event);
+      fold.add(shortenedEvent(event, head, this.#readsArchive));
     };
     const own = this.#checkpointer[OWN];
     if (own === undefined) {
@@ -201,9 +201,9 @@ export class SessionLog {
 }
 
 /** A result that is too long to be sent stays whole in the log alone. */
-function shortenedEvent(event, seq) {
+function shortenedEvent(event, seq, readsArchive) {
   if (event.type !== "tool_result") return event;
-  const result = shortened(event.result, seq);
+  const result = shortened(event.result, seq, readsArchive);
   return result === event.result ? event : { ...event, result };
 }
 
