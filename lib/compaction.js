@@ -349,9 +349,6 @@ function toldBy({ kind, before, after }) {
 
 /** @throws {TypeError} for what no request could send */
 function checkedMessages(messages, run) {
-  if (messages.length === 0 && run.source !== "manual") {
-    throw new TypeError("the compactor left no message, and a model is about to be called");
-  }
   const checked = messages.map((message, index) => {
     const copy = copyFrozen(message);
     const problem = copy?.role === "system" ? "must not be a system message" : messageProblem(copy);
@@ -368,6 +365,10 @@ function checkedMessages(messages, run) {
   const lineUp = new Conversation(null);
   lineUp.restore(checked);
   if (lineUp.view.length > 0) assertWellFormed({ messages: lineUp.view });
+  // Messages may be left and hold nothing: requests go without those.
+  else if (run.source !== "manual") {
+    throw new TypeError("the compactor left no message with content, and a model is about to be called");
+  }
   return checked;
 }
 
