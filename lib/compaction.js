@@ -2,6 +2,7 @@
 // one in its place. When, and what goes, is the core's.
 import { Conversation } from "./conversation.js";
 import { callbackFrame, LazySignal } from "./context.js";
+import { AgentError } from "./errors.js";
 import { isOverdue, yieldToEventLoop } from "./fairness.js";
 import { copyFrozen } from "./frozen.js";
 import { callHost } from "./host-call.js";
@@ -153,7 +154,7 @@ export function performSummarise(family, run, { id, to, except, instructions: as
       let done;
       for await (const chunk of stream) if (chunk?.type === "message_done") done = chunk;
       const text = summaryText(done?.message);
-      if (text === "") throw new Error("the model answered with no summary");
+      if (text === "") throw new AgentError("the model answered with no summary", { code: "no_summary" });
       run.values.set(id, withinTokens(text, maxTokens - SUMMARY_HEAD_TOKENS));
       return usageOf(done.usage);
     },
