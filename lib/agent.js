@@ -246,7 +246,7 @@ class LiteAgent {
   }
 
   /** Does `work` in the session's place; a store that does not answer holds up close() for a while only. */
-  #holdSession(operation, sessionId, { cancel, work }) {
+  async #holdSession(operation, sessionId, { cancel, work }) {
     const overdue = () =>
       new AgentError(
         `${operation}: the agent was closed, and the store of session ${sessionId} did not answer in time`,
@@ -254,7 +254,10 @@ class LiteAgent {
           code: "close_timeout",
         },
       );
-    return this.#family.holdSession(sessionId, { cancel, work: () => this.#patience.unlessGivenUp(work, overdue) });
+    await this.#family.holdSession(sessionId, { cancel, work: () => this.#patience.unlessGivenUp(work, overdue) });
+    // What `work` emptied. A run that came meanwhile is known by now, and keeps it.
+    const conversation = this.#sessions.get(sessionId);
+    if (conversation !== undefined) this.#forgetBlank({ sessionId, conversation });
   }
 
   /** Resolves when nothing of the session is held any more. */

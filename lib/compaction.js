@@ -2,6 +2,7 @@
 // one in its place. When, and what goes, is the core's.
 import { Conversation } from "./conversation.js";
 import { callbackFrame, LazySignal } from "./context.js";
+import { AgentError } from "./errors.js";
 import { isOverdue, yieldToEventLoop } from "./fairness.js";
 import { copyFrozen } from "./frozen.js";
 import { callHost } from "./host-call.js";
@@ -153,7 +154,7 @@ export function performSummarise(family, run, { id, to, except, instructions: as
       let done;
       for await (const chunk of stream) if (chunk?.type === "message_done") done = chunk;
       const text = summaryText(done?.message);
-      if (text === "") throw new Error("the model answered with no summary");
+      if (text === "") throw new AgentError("the model answered with no summary", { code: "no_summary" });
       run.values.set(id, withinTokens(text, maxTokens - SUMMARY_HEAD_TOKENS));
       return usageOf(done.usage);
     },
@@ -349,9 +350,6 @@ function toldBy({ kind, before, after }) {
 
 /** @throws {TypeError} for what no request could send */
 function checkedMessages(messages, run) {
-  if (messages.length === 0 && run.source !== "manual") {
-    throw new TypeError("the compactor left no message, and a model is about to be called");
-  }
   const checked = messages.map((message, index) => {
     const copy = copyFrozen(message);
     const problem = copy?.role === "system" ? "must not be a system message" : messageProblem(copy);
@@ -368,6 +366,10 @@ function checkedMessages(messages, run) {
   const lineUp = new Conversation(null);
   lineUp.restore(checked);
   if (lineUp.view.length > 0) assertWellFormed({ messages: lineUp.view });
+  // Messages may be left and hold nothing: requests go without those.
+  else if (run.source !== "manual") {
+    throw new TypeError("the compactor left no message with content, and a model is about to be called");
+  }
   return checked;
 }
 

@@ -48,10 +48,11 @@ export function copyFrozen(value) {
 
 /** Levels of an event, or of a message, around the values of hosts and models that are limited themselves. */
 const LEVELS_AROUND = 10;
+export const MAX_DEPTH_AROUND = MAX_DEPTH + LEVELS_AROUND;
 
 /** As copyFrozen, of what holds values that each may have MAX_DEPTH levels. */
 export function copyFrozenAround(value) {
-  return copy(value, MAX_DEPTH + LEVELS_AROUND, true);
+  return copy(value, MAX_DEPTH_AROUND, true);
 }
 
 /**

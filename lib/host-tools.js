@@ -5,7 +5,8 @@ import { callHost } from "./host-call.js";
 import { readArchive } from "./sessions/archive.js";
 
 const WORK = {
-  context: ({ conversation, sessionId }, { input }) => readArchive(conversation.log.checkpointer, sessionId, input),
+  context: ({ conversation, sessionId }, { input }, lazy) =>
+    readArchive(conversation.log.checkpointer, sessionId, input, lazy),
   ask_user: async (run, call, lazy) => ({ content: await askForCall(run.family, run, call, lazy), isError: false }),
 };
 

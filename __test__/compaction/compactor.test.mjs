@@ -121,6 +121,20 @@ test("compact() asks it, with the instructions, also when the session is empty",
   assert.equal(model.requests.length, 0);
 });
 
+test("compact() lets it leave nothing: no model is called", async (t) => {
+  for (const left of [[], [user("")], [{ role: "user", content: [] }]]) {
+    let before = true;
+    const { agent, fired, model } = hosted(t, (messages) => ({ messages: before ? messages : left }));
+    await runOf(agent, "one");
+    before = false;
+    await compacted(agent);
+    before = true;
+    assert.equal(pairsOf(fired).at(-1).status, "completed");
+    await runOf(agent, "two");
+    assert.deepEqual(model.turns.at(-1).messages.map(textOf), ["two"]);
+  }
+});
+
 test("compact() without instructions gives it undefined", async (t) => {
   const { agent, asked } = hosted(t, (messages) => ({ messages }));
   await compacted(agent);
@@ -199,6 +213,11 @@ const MALFORMED = {
   },
   "the assistant first": { messages: [{ role: "assistant", content: [{ type: "text", text: "a" }] }, user("b")] },
   "no message at all, before a model call": { messages: [] },
+  "a message of an empty text alone, before a model call": { messages: [user("")] },
+  "a message without a block alone, before a model call": { messages: [{ role: "user", content: [] }] },
+  "messages of blocks that hold nothing, before a model call": {
+    messages: [user(""), { role: "user", content: [{ type: "text", text: "" }] }],
+  },
   "what is no JSON": {
     messages: [...CALLS.slice(0, 1), { role: "user", content: [{ type: "native", provider: "x", data: 1n }] }],
   },

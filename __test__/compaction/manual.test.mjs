@@ -169,6 +169,15 @@ test("a failing provider: compact() throws the very error, the pair is failed, n
   for (const n of [1, 2, 3]) assert.ok(json(model.turns.at(-1).messages).includes(`<a${n}>`));
 });
 
+test("a model that answers with no summary: compact() throws an AgentError with a code, nothing is lost", async (t) => {
+  const { agent, model } = await conversed(t, { modelOptions: { summary: () => ({ text: " " }) } });
+  const { error } = await within(collectUntilError(agent.compact()), "compact()");
+  assert.ok(error instanceof AgentError, error?.stack);
+  assert.deepEqual([error.code, error.message], ["no_summary", "the model answered with no summary"]);
+  await runOf(agent, "question 4");
+  for (const n of [1, 2, 3]) assert.ok(json(model.turns.at(-1).messages).includes(`<a${n}>`));
+});
+
 test("a signal ends it: the summary's call is aborted, the pair cancelled, nothing lost", async (t) => {
   const controller = new AbortController();
   const reason = new Error("enough");

@@ -252,13 +252,39 @@ test("a damaged session leaves the other sessions of the agent alone", async (t)
 });
 
 test("a read that is no async iterable is refused in words", async (t) => {
-  for (const answer of [undefined, null, 5, {}, Promise.resolve(5)]) {
+  for (const answer of [undefined, null, 5, {}, async () => {}]) {
     const store = testStore();
-    const checkpointer = { ...store.checkpointer, head: async () => 1, read: () => answer };
-    const { error } = await rejectionOf(within(agentFor(t, { checkpointer }).send("hi", at), "send()"));
-    assert.ok(error instanceof Error, String(error));
-    assert.match(error.message, /read|iterable/);
+    const checkpointer = { ...store.checkpointer, truncate: async () => {}, head: async () => 1, read: () => answer };
+    const agent = agentFor(t, { checkpointer });
+    for (const attempt of [() => agent.send("hi", at), () => agent.listCheckpoints("s"), () => agent.restore("s", 0)]) {
+      const { error } = await rejectionOf(within(attempt(), String(attempt)));
+      assert.ok(error instanceof AgentError, `${String(attempt)}: ${error?.stack}`);
+      assert.equal(error.code, "store_invalid");
+      assert.match(error.message, /the checkpointer's read\(\) must return an async iterable, got /);
+    }
   }
+});
+
+test("a read that is a promise is refused in words that name the slip, and a rejection of it is nobody's", async (t) => {
+  const unheard = [];
+  const listener = (error) => unheard.push(error);
+  process.on("unhandledRejection", listener);
+  t.after(() => process.off("unhandledRejection", listener));
+  for (const read of [
+    async () => [],
+    async () => {
+      throw new Error("offline");
+    },
+    // A thenable that is no promise.
+    () => ({ then: (_resolve, reject) => reject(new Error("offline")) }),
+  ]) {
+    const checkpointer = { ...testStore().checkpointer, read };
+    const { error } = await rejectionOf(within(agentFor(t, { checkpointer }).send("hi", at), "send()"));
+    assert.ok(error instanceof AgentError, error?.stack);
+    assert.match(error.message, /the checkpointer's read\(\) .*got a promise.* \* /);
+  }
+  for (let round = 0; round < 5; round += 1) await new Promise(setImmediate);
+  assert.deepEqual(unheard, []);
 });
 
 test("an object without the methods of a checkpointer is a ConfigError that names them", (t) => {

@@ -62,6 +62,34 @@ const TABLE = {
       joined(result("b", "y")),
     ],
   ],
+  "results of an id that two turns use, the earlier of which had none": [
+    [calling(call("a", "work")), user("again"), calling(call("a", "other")), resultOf("a", "y"), resultOf("a", "x")],
+    [
+      calling(call("a", "work")).message,
+      joined(result("a", "x")),
+      user("again").message,
+      calling(call("a", "other")).message,
+      joined(result("a", "y")),
+    ],
+  ],
+  "results of calls of one message that share an id": [
+    [calling(call("a", "work"), call("a", "work")), resultOf("a", "x"), resultOf("a", "y")],
+    [calling(call("a", "work"), call("a", "work")).message, joined(result("a", "x"), result("a", "y"))],
+  ],
+  "a result that stands in a message, and one of a later call of that id": [
+    [
+      calling(call("a", "work")),
+      { type: "user", message: joined(result("a", "x")) },
+      calling(call("a", "work")),
+      resultOf("a", "y"),
+    ],
+    [
+      calling(call("a", "work")).message,
+      joined(result("a", "x")),
+      calling(call("a", "work")).message,
+      joined(result("a", "y")),
+    ],
+  ],
   "a steered message after results": [
     [calling(call("a", "work")), resultOf("a", "x"), user("left"), said("end")],
     [calling(call("a", "work")).message, joined(result("a", "x")), user("left").message, said("end").message],
@@ -137,6 +165,15 @@ test("100,000 events are folded in a moment, results of one turn among them", ()
   const messages = foldEvents(events);
   assert.equal(messages.length, 3);
   assert.equal(messages[1].content.length, 100_000);
+});
+
+test("100,000 calls of one id without a result, and then their results, are folded in a moment", () => {
+  const calls = Array.from({ length: 100_000 }, () => calling(call("a", "work")));
+  const results = Array.from(calls, (_, index) => resultOf("a", `${index}`));
+  const messages = foldEvents([...calls, ...results]);
+  assert.equal(messages.length, 200_000);
+  assert.deepEqual(messages[1], joined(result("a", "99999")));
+  assert.deepEqual(messages.at(-1), joined(result("a", "0")));
 });
 
 test("what is no list of events is a TypeError", () => {

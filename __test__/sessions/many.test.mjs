@@ -104,3 +104,40 @@ test("memory of idle sessions is let go", async () => {
   const { grownMB, writtenMB } = JSON.parse(outcome.stdout);
   assert.ok(grownMB < writtenMB / 2, `${grownMB} MB are kept of ${writtenMB} MB in idle sessions`);
 });
+
+test("nothing is kept of sessions that were deleted, or taken back to their beginning", async () => {
+  const outcome = await runChild(
+    `
+    const heap = async () => {
+      for (let round = 0; round < 5; round += 1) { await new Promise(setImmediate); globalThis.gc(); }
+      return process.memoryUsage().heapUsed;
+    };
+    // One that keeps no requests.
+    const message = { role: "assistant", content: [{ type: "text", text: "ok" }] };
+    const usage = { inputTokens: 1, outputTokens: 1 };
+    const model = { id: "m", async *stream() { yield { type: "message_done", message, usage }; } };
+    for (const way of ["deleted", "taken back"]) {
+      const checkpointer = lite.memoryCheckpointer();
+      const agent = makeAgent({ model, checkpointer });
+      const rounds = async (count) => {
+        for (let index = 0; index < count; index += 1) {
+          const id = agent.clear();
+          await agent.send("hi");
+          if (way === "deleted") await agent.deleteSession(id);
+          else await agent.restore(id, 0);
+        }
+      };
+      await rounds(500);
+      const before = await heap();
+      await rounds(1_500);
+      const each = (await heap() - before) / 1_500;
+      if (each > 500) throw new Error(Math.round(each) + " bytes are kept of each session that was " + way);
+      await agent.close();
+    }
+    console.log("end");
+  `,
+    { flags: ["--unhandled-rejections=strict", "--expose-gc"], limitMs: 120_000 },
+  );
+  assert.equal(outcome.code, 0, outcome.stderr || outcome.stdout);
+  assert.match(outcome.stdout, /end/);
+});

@@ -179,3 +179,60 @@ test("calls that a later prompt has left behind without a result are recovered t
   const { result } = await collect(agentFor(t, { checkpointer: store.checkpointer }).run("go on", at));
   assertConversation(result.messages);
 });
+
+/** Two runs of a new agent on the session; the model refuses requests that are not well formed. */
+async function goesOn(t, store, recovered) {
+  for (const expected of [recovered, []]) {
+    const before = store.events("s").length;
+    const agent = agentFor(t, { checkpointer: store.checkpointer });
+    const { events, result } = await collect(agent.run("go on", at));
+    assert.deepEqual(
+      eventsOf(events, "tool_recovered").map(({ id }) => id),
+      expected,
+    );
+    assert.deepEqual(eventsOf(events, "diagnostic"), []);
+    assert.equal(store.events("s").length, before + expected.length + 2);
+    assertConversation(result.messages);
+    await agent.close();
+  }
+}
+
+const blockOf = (id, content) => ({ type: "tool_result", id, content });
+const given = () => [
+  user("from elsewhere").message,
+  calling(call("x", "work")).message,
+  { role: "user", content: [blockOf("x", "given")] },
+  said("well").message,
+  user("hi").message,
+];
+const called = () => [calling(call("x", "work")), started("x", "work"), resultOf("x", "done"), said("end")];
+
+test("a call whose result a summary took over is not recovered when its id comes again", async (t) => {
+  const messages = given().slice(0, 4);
+  const summary = { type: "summary", messages, throughSeq: 1, before: 10, after: 5 };
+  await goesOn(t, crashed([user("a"), summary, user("b"), ...called()]), []);
+});
+
+for (const where of ["before", "after"]) {
+  test(`a call whose result a host gave is not recovered when its id comes ${where} it`, async (t) => {
+    const store = testStore();
+    const model = scriptedModel([
+      ({ messages }) => (textOf(messages.at(-1)) === "work" ? { calls: [call("x", "work")] } : { text: "end" }),
+    ]);
+    const agent = agentFor(t, { checkpointer: store.checkpointer, model, tools: [plainTool("work", () => "done")] });
+    for (const input of where === "before" ? ["work", given()] : [given(), "work"]) await agent.send(input, at);
+    await agent.close();
+    await goesOn(t, store, []);
+  });
+}
+
+test("a call without a result is recovered beside others of its id that have theirs", async (t) => {
+  const messages = given().slice(0, 4);
+  const summary = { type: "summary", messages, throughSeq: 1, before: 10, after: 5 };
+  const store = crashed([summary, user("b"), ...called(), user("c"), calling(call("x", "work")), started("x", "work")]);
+  await goesOn(t, store, ["x"]);
+});
+
+test("calls of one id that have no result get one each, once", async (t) => {
+  await goesOn(t, crashed([user("a"), calling(call("x", "one")), user("b"), calling(call("x", "two"))]), ["x", "x"]);
+});

@@ -1,6 +1,7 @@
 // Results that are too long to be sent whole: the session's log holds them whole, the conversation their beginning, their
 // end and a reference, which the tool `context` reads by. A reference names the place of the result in the log.
 import { blocksOf, placeOf, refOf, rememberPlace, resultsIn, seqOf } from "./places.js";
+import { readingOf, throwIfGivenUp } from "./reading.js";
 
 export { rememberPlace };
 
@@ -101,13 +102,14 @@ function replaceText(content, text) {
  * @param {object} checkpointer
  * @param {string} sessionId
  * @param {{ ref?: string, query?: string, offset?: number, limit?: number }} input
+ * @param {import("../context.js").LazySignal} lazy aborted when nobody waits for it any more
  * @returns {Promise<{ content: string, isError: boolean }>}
  */
-export async function readArchive(checkpointer, sessionId, { ref, query, offset = 0, limit }) {
+export async function readArchive(checkpointer, sessionId, { ref, query, offset = 0, limit }, lazy) {
   if (ref === undefined && query === undefined)
-    return { content: await list(checkpointer, sessionId, offset, limit), isError: false };
+    return { content: await list(resultsOf(checkpointer, sessionId, lazy), offset, limit), isError: false };
   if (ref === undefined) {
-    const found = await firstMatches(resultsOf(checkpointer, sessionId), query, offset, limit);
+    const found = await firstMatches(resultsOf(checkpointer, sessionId, lazy), query, offset, limit);
     return { content: found || nothingFound(offset, "no result holds it"), isError: false };
   }
   const result = await resultAt(checkpointer, sessionId, ref);
@@ -139,16 +141,17 @@ function nothingFound(offset, what) {
 async function resultAt(checkpointer, sessionId, ref) {
   const seq = seqOf(ref);
   if (seq === undefined) return undefined;
-  for await (const { event } of checkpointer.read(sessionId, { sinceSeq: seq - 1 })) {
+  for await (const { event } of readingOf(checkpointer, sessionId, { sinceSeq: seq - 1 })) {
     return resultsIn(event, seq).find(({ place }) => refOf(place) === ref)?.result;
   }
   return undefined;
 }
 
 /** All results of a session, oldest first; not those of `context` itself, or to search would find what it showed before. */
-async function* resultsOf(checkpointer, sessionId) {
+async function* resultsOf(checkpointer, sessionId, lazy) {
   const names = new Map();
-  for await (const { seq, event } of checkpointer.read(sessionId)) {
+  for await (const { seq, event } of readingOf(checkpointer, sessionId)) {
+    throwIfGivenUp(lazy);
     for (const { type, id, name } of blocksOf(event)) if (type === "tool_call") names.set(id, name);
     for (const { place, result } of resultsIn(event, seq)) {
       const name = names.get(result.id) ?? "a tool";
@@ -158,9 +161,9 @@ async function* resultsOf(checkpointer, sessionId) {
 }
 
 /** The newest first to be shown, the oldest of those first. */
-async function list(checkpointer, sessionId, offset, limit = MAX_ENTRIES) {
+async function list(results, offset, limit = MAX_ENTRIES) {
   const lines = [];
-  for await (const { ref, result, name } of resultsOf(checkpointer, sessionId)) {
+  for await (const { ref, result, name } of results) {
     lines.push(`${ref}: ${name}, ${textOf(result.content).length} characters`);
   }
   if (lines.length === 0) return "there are no results";

@@ -2,6 +2,7 @@
 import { AgentError } from "../errors.js";
 import { isOverdue, yieldToEventLoop } from "../fairness.js";
 import { eventProblem } from "./fold.js";
+import { readingOf } from "./reading.js";
 
 /**
  * @param {object} checkpointer
@@ -11,7 +12,7 @@ import { eventProblem } from "./fold.js";
 export async function listCheckpoints(checkpointer, sessionId) {
   const checkpoints = [];
   let head = 0;
-  for await (const stored of checkpointer.read(sessionId)) {
+  for await (const stored of readingOf(checkpointer, sessionId)) {
     const { seq, ts, event } = stored ?? {};
     head += 1;
     const problem = seq === head ? eventProblem(event) : `has the number ${String(seq)} in the store`;

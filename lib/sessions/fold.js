@@ -49,8 +49,8 @@ class Entry {
 /** Folds one valid event after another. */
 export class Fold {
   #entries = [];
-  /** The call that has that id, the latest if several have it. */
-  #calls = new Map();
+  /** Calls without a result by their id: of several that have it the one that the next result is of. */
+  #open = new Map();
   /** Turn of the latest event that has one. */
   #turn = 0;
 
@@ -66,7 +66,7 @@ export class Fold {
         break;
       case "summary":
         this.#entries = [];
-        this.#calls.clear();
+        this.#open.clear();
         for (const message of event.messages) this.#push(message);
         break;
       default:
@@ -77,16 +77,32 @@ export class Fold {
   #push(message) {
     const entry = new Entry(message);
     this.#entries.push(entry);
-    for (const call of entry.calls) this.#calls.set(call.id, call);
-    // Results that a host gave as part of a conversation.
+    // The last first: of calls of one message that share an id, the first gets the first result.
+    for (let index = entry.calls.length - 1; index >= 0; index -= 1) {
+      const call = entry.calls[index];
+      call.before = this.#open.get(call.id) ?? null;
+      this.#open.set(call.id, call);
+    }
+    // Results that a host gave as part of a conversation, or that a summary took over: they stand in their message.
     if (message.role !== "assistant" && Array.isArray(message.content)) {
-      for (const { type, id } of message.content) if (type === "tool_result") this.#calls.delete(id);
+      for (const { type, id } of message.content) if (type === "tool_result") this.#settle(id);
     }
   }
 
+  /** @returns {object | undefined} the call of that id that waits for its result, which waits no more */
+  #settle(id) {
+    const call = this.#open.get(id);
+    if (call === undefined) return undefined;
+    call.isOpen = false;
+    if (call.before === null) this.#open.delete(id);
+    else this.#open.set(id, call.before);
+    return call;
+  }
+
   #addResult(result) {
-    if (this.awaits(result.id)) {
-      this.#calls.get(result.id).result = result;
+    const call = this.#settle(result.id);
+    if (call !== undefined) {
+      call.result = result;
       return;
     }
     // Of a call that nobody made: it stands where it was stored.
@@ -98,7 +114,7 @@ export class Fold {
 
   /** Whether a call of that id was made, and has no result yet. */
   awaits(id) {
-    return this.#calls.get(id)?.result === null;
+    return this.#open.has(id);
   }
 
   /** One after another: a long conversation need not be put together in one go. */
@@ -113,24 +129,26 @@ export class Fold {
   /** @returns {{ id: string, name: string, turn: number }[]} the calls that have no result */
   dangling() {
     const dangling = [];
+    if (this.#open.size === 0) return dangling;
     const turn = Math.max(this.#turn, 1);
     for (const { calls } of this.#entries) {
-      for (const { id, name, result } of calls) {
-        if (result === null && this.#calls.has(id)) dangling.push({ id, name, turn });
-      }
+      for (const { id, name, isOpen } of calls) if (isOpen) dangling.push({ id, name, turn });
     }
     return dangling;
   }
 }
 
-/** @returns {readonly { id: string, name: string, result: object | null }[]} calls, which wait for their results */
+/**
+ * @returns {readonly { id: string, name: string, result: object | null, isOpen: boolean, before: object | null }[]} calls,
+ *   which wait for their results; `result` stays null where it stands in a message; `before` is another open call of the id
+ */
 function callsOf({ role, content }) {
   if (role !== "assistant" || typeof content === "string") return NO_CALLS;
   let calls = NO_CALLS;
   for (const { type, id, name } of content) {
     if (type !== "tool_call") continue;
     if (calls === NO_CALLS) calls = [];
-    calls.push({ id, name, result: null });
+    calls.push({ id, name, result: null, isOpen: true, before: null });
   }
   return calls;
 }

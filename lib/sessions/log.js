@@ -9,6 +9,7 @@ import { shortened } from "./archive.js";
 import { Fold, eventProblem } from "./fold.js";
 import { OWN, PLACED } from "./own.js";
 import { Places, rememberPlace, visitResults } from "./places.js";
+import { readingOf, throwIfGivenUp } from "./reading.js";
 import { SnapshotBudget } from "./snapshot-budget.js";
 
 /** How many events go by between two looks at the clock. */
@@ -51,13 +52,15 @@ export class SessionLog {
 
   /**
    * Reads the whole log.
-   * @param {{ recover: boolean }} options whether calls that have no result get a failed one, here and in the log
+   * @param {{ recover: boolean, lazy: import("../context.js").LazySignal }} options `recover`: calls that have no result get
+   *   a failed one, here and in the log; `lazy`: aborted when nobody waits for it any more, and the log may be read anew
    * @returns {Promise<{ messages: object[], recovered: { id: string, name: string, turn: number }[], repairs: string[] }>}
    *   frozen messages; the calls that got a result; what was cut off a damaged log
-   * @throws what the checkpointer throws; {AgentError} for an event that is none, by its number
+   * @throws what the checkpointer throws; {AgentError} for an event that is none, by its number; why it was given up
    */
-  async load({ recover }) {
+  async load({ recover, lazy }) {
     await this.#writer.abandon();
+    throwIfGivenUp(lazy);
     this.#writer = new Writer();
     const fold = new Fold();
     const repairs = [];
@@ -70,6 +73,7 @@ export class SessionLog {
       places.add(result, place);
     };
     const take = (seq, event) => {
+      throwIfGivenUp(lazy);
       this.#check(seq, event, head);
       head += 1;
       this.#snapshots.count(event);
@@ -85,12 +89,12 @@ export class SessionLog {
     };
     const own = this.#checkpointer[OWN];
     if (own === undefined) {
-      for await (const stored of this.#checkpointer.read(this.#sessionId)) {
+      for await (const stored of readingOf(this.#checkpointer, this.#sessionId)) {
         take(stored?.seq, stored?.event);
         if (head % EVENTS_PER_LOOK === 0 && isOverdue()) await yieldToEventLoop();
       }
     } else {
-      this.#release ??= await own.hold(this.#sessionId);
+      await this.#hold(own, lazy);
       for await (const batch of own.batches(this.#sessionId, 0)) {
         const before = head;
         for (const event of batch.events) {
@@ -100,8 +104,11 @@ export class SessionLog {
         repairs.push(...batch.repairs);
       }
     }
+    throwIfGivenUp(lazy);
+    const mark = await this.#markAt(head);
+    throwIfGivenUp(lazy);
     this.#head = head;
-    this.#mark = await this.#markAt(head);
+    this.#mark = mark;
     const recovered = recover ? fold.dangling() : [];
     if (recovered.length > 0) {
       const events = recovered.map(({ id, turn }) =>
@@ -115,7 +122,17 @@ export class SessionLog {
       messages.push(freezeDeep(message));
       if (messages.length % EVENTS_PER_LOOK === 0 && isOverdue()) await yieldToEventLoop();
     }
+    throwIfGivenUp(lazy);
     return { messages, recovered, repairs };
+  }
+
+  /** Marks the session as in use, once; not for a reading that was given up meanwhile. */
+  async #hold(own, lazy) {
+    if (this.#release !== null) return;
+    const release = await own.hold(this.#sessionId);
+    if (lazy.isAborted || this.#release !== null) await release();
+    else this.#release = release;
+    throwIfGivenUp(lazy);
   }
 
   #leftOut(id, seq) {

@@ -1,6 +1,6 @@
 // A checkpointer that forgets when it is let go. What others do on disk it does with frozen copies.
 import { CheckpointConflictError } from "../errors.js";
-import { copyFrozenAround } from "../frozen.js";
+import { copyFrozenAround, isNotJson, isTooDeep, MAX_DEPTH_AROUND } from "../frozen.js";
 import { PLACED } from "./own.js";
 import { replaced } from "./replaced.js";
 import { checkSessionId } from "./session-id.js";
@@ -11,27 +11,23 @@ class MemoryCheckpointer {
   async append(sessionId, events, expectedHead) {
     checkSessionId("append", sessionId);
     checkEvents(events);
+    if (expectedHead !== undefined) checkSequence("append: expectedHead", expectedHead);
     return this.#append(sessionId, events, expectedHead, undefined);
   }
 
   #append(sessionId, events, expectedHead, mark) {
+    const copies = copyEvents(events);
     const session = this.#sessions.get(sessionId);
     const head = session?.events.length ?? 0;
     if (expectedHead !== undefined && expectedHead !== head) {
       throw new CheckpointConflictError(sessionId, expectedHead, head);
     }
     if (mark !== undefined && mark !== session?.events.at(-1)) throw replaced(sessionId, head);
-    if (events.length === 0) return head;
+    if (copies.length === 0) return head;
     const ts = new Date().toISOString();
-    const stored = Array.from(events, (event, index) => {
+    const stored = copies.map((event, index) => {
       const seq = head + index + 1;
-      return Object.freeze({
-        seq,
-        sessionId,
-        parentSeq: seq === 1 ? null : seq - 1,
-        ts,
-        event: copyFrozenAround(event),
-      });
+      return Object.freeze({ seq, sessionId, parentSeq: seq === 1 ? null : seq - 1, ts, event });
     });
     const all = session?.events ?? [];
     // One by one: a list may have more than a call takes arguments.
@@ -98,6 +94,22 @@ export function checkEvents(events) {
   events.forEach((event, index) => {
     if (typeof event === "object" && event !== null && typeof event.type === "string") return;
     throw new TypeError(`append: events[${index}] must be a session event, an object with a type`);
+  });
+}
+
+/**
+ * @returns {object[]} frozen copies of checked events, as JSON sees them
+ * @throws {TypeError} for what no store takes, by its position; what a getter or `toJSON` of an event throws
+ */
+export function copyEvents(events) {
+  return Array.from(events, (event, index) => {
+    try {
+      return copyFrozenAround(event);
+    } catch (error) {
+      if (!isTooDeep(error) && !isNotJson(error)) throw error;
+      const problem = isTooDeep(error) ? `nested more than ${MAX_DEPTH_AROUND} levels deep` : error.message;
+      throw new TypeError(`append: events[${index}] is ${problem}`, { cause: error });
+    }
   });
 }
 

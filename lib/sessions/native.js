@@ -5,7 +5,7 @@ import { ConfigError, errorFromData } from "../errors.js";
 import { isOverdue, yieldToEventLoop } from "../fairness.js";
 import { NativeOperations } from "../native-operations.js";
 import { native } from "../native.js";
-import { checkEvents, checkSequence } from "./memory.js";
+import { checkEvents, checkSequence, copyEvents } from "./memory.js";
 import { OWN, PLACED } from "./own.js";
 import { replaced } from "./replaced.js";
 import { checkSessionId } from "./session-id.js";
@@ -26,7 +26,8 @@ class NativeCheckpointer {
     checkSessionId("append", sessionId);
     checkEvents(events);
     if (expectedHead !== undefined) checkSequence("append: expectedHead", expectedHead);
-    return await this.#operations.start({ do: "append", session: sessionId, expectedHead }, linesOf(events)).over;
+    const lines = linesOf(copyEvents(events));
+    return await this.#operations.start({ do: "append", session: sessionId, expectedHead }, lines).over;
   }
 
   async *read(sessionId, options) {

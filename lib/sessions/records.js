@@ -10,7 +10,7 @@ export function performLoad(family, run, { id, recover }) {
   const { conversation } = run;
   const lazy = new LazySignal();
   ask(family, run, id, lazy, async () => {
-    const { messages, recovered, repairs } = await conversation.log.load({ recover });
+    const { messages, recovered, repairs } = await conversation.log.load({ recover, lazy });
     const { restored, lastIsAssistant } = await Conversation.restoredSlowly(messages);
     // Given up meanwhile: the next run may have read the log already.
     if (!lazy.isAborted) conversation.adopt(restored);

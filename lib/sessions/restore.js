@@ -7,10 +7,12 @@ import { AgentError, CheckpointConflictError, ConfigError } from "../errors.js";
 import { isOverdue, yieldToEventLoop } from "../fairness.js";
 import { tellManual } from "../listeners.js";
 import { defaultRedactor, redactTextBy } from "../redact.js";
+import { onAbort } from "../signals.js";
 import { describeThrown } from "../thrown.js";
 import { eventProblem } from "./fold.js";
 import { checkSequence } from "./memory.js";
 import { PLACED } from "./own.js";
+import { readingOf } from "./reading.js";
 
 const NOT_KEPT = "what it held was too much to keep";
 
@@ -52,7 +54,7 @@ export function checkRestore(toSeq, { conversation, files }, checkpointer) {
 export async function restore(family, checkpointer, sessionId, toSeq, scope) {
   const store = new Store(family, checkpointer, sessionId);
   throwIfAborted(scope.signal);
-  const { head, changes } = await store.read(toSeq, scope.files);
+  const { head, changes } = await store.read(toSeq, scope);
   if (toSeq > head) {
     throw new ConfigError(`restore: toSeq is ${toSeq}, but the log of session ${sessionId} ends at ${head}`);
   }
@@ -176,30 +178,40 @@ class Store {
     this.#sessionId = sessionId;
   }
 
-  /** @returns {Promise<{ head: number, changes: FileChange[] }>} the files that changed after `toSeq`, the first first */
-  async read(toSeq, files) {
-    return await this.#inFrame(async () => {
-      const changes = new Map();
-      let turn = 0;
-      const head = await this.#checkpointer.head(this.#sessionId);
-      if (!files || toSeq >= head) return { head, changes: [] };
-      let seq = toSeq;
-      for await (const stored of this.#checkpointer.read(this.#sessionId, { sinceSeq: toSeq })) {
-        seq += 1;
-        const { event } = this.#checked(stored, seq);
-        if (event.type === "file_snapshot") {
-          const change = changes.get(event.path) ?? new FileChange(event);
-          changes.set(event.path, change);
-          change.add(event, turn);
-        } else if (event.type === "tool_result") {
-          for (const { path, after } of filesOf(event)) changes.get(path)?.answered(after);
-        } else if (event.type === "assistant" || event.type === "user") {
-          turn += 1;
-        }
-        if (isOverdue()) await yieldToEventLoop();
-      }
-      return { head: seq, changes: [...changes.values()] };
+  /**
+   * @returns {Promise<{ head: number, changes: FileChange[] }>} the files that changed after `toSeq`, the first first
+   * @throws the signal's reason, as soon as it is aborted
+   */
+  async read(toSeq, { files, signal }) {
+    return await this.#inFrame(() => {
+      const reading = this.#changes(toSeq, files, signal);
+      return signal === undefined ? reading : unlessAborted(signal, reading);
     });
+  }
+
+  async #changes(toSeq, files, signal) {
+    const changes = new Map();
+    let turn = 0;
+    const head = await this.#checkpointer.head(this.#sessionId);
+    throwIfAborted(signal);
+    if (!files || toSeq >= head) return { head, changes: [] };
+    let seq = toSeq;
+    for await (const stored of readingOf(this.#checkpointer, this.#sessionId, { sinceSeq: toSeq })) {
+      throwIfAborted(signal);
+      seq += 1;
+      const { event } = this.#checked(stored, seq);
+      if (event.type === "file_snapshot") {
+        const change = changes.get(event.path) ?? new FileChange(event);
+        changes.set(event.path, change);
+        change.add(event, turn);
+      } else if (event.type === "tool_result") {
+        for (const { path, after } of filesOf(event)) changes.get(path)?.answered(after);
+      } else if (event.type === "assistant" || event.type === "user") {
+        turn += 1;
+      }
+      if (isOverdue()) await yieldToEventLoop();
+    }
+    return { head: seq, changes: [...changes.values()] };
   }
 
   #checked(stored, seq) {
@@ -233,6 +245,14 @@ class Store {
       frame.end();
     }
   }
+}
+
+/** Rejects with the signal's reason once it is aborted: what goes on of the promise is of nobody's interest any more. */
+function unlessAborted(signal, promise) {
+  return new Promise((resolve, reject) => {
+    const stop = onAbort(signal, () => reject(signal.reason));
+    void promise.then(resolve, reject).finally(stop);
+  });
 }
 
 function snapshotProblem({ type, path, before }) {
