@@ -188,14 +188,14 @@ export class SessionLog {
    */
   append(events) {
     const admitted = events.map((event) => this.#snapshots.admit(event));
-    return this.#writer.add(admitted, async (all) => {
+    const writer = this.#writer;
+    return writer.add(admitted, async (all) => {
       const first = this.#head + 1;
       const expected = this.#head + all.length;
       const placed = this.#checkpointer[PLACED];
       if (placed !== undefined) {
         const place = await placed.append(this.#sessionId, all, { head: this.#head, mark: this.#mark });
-        this.#head = place.head;
-        this.#mark = place.mark ?? undefined;
+        this.#wrote(writer, place.head, place.mark ?? undefined);
         return first;
       }
       // A list of its own: what a store does to it is not seen here.
@@ -206,9 +206,16 @@ export class SessionLog {
           { code: "session_damaged" },
         );
       }
-      this.#head = head;
+      this.#wrote(writer, head, undefined);
       return first;
     });
+  }
+
+  /** One that was given up, and comes to its end after the log was read anew, says nothing of where that ends. */
+  #wrote(writer, head, mark) {
+    if (writer !== this.#writer) return;
+    this.#head = head;
+    this.#mark = mark;
   }
 
   /** Stores what stands in the place of the conversation from now on. */
