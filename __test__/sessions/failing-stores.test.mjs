@@ -203,6 +203,7 @@ const RUBBISH = {
   "the same number twice": [stored(1, user("a")), stored(1, said("one"))],
   "numbers backwards": [stored(1, user("a")), stored(2, said("one")), stored(1, user("b"))],
   "a number that is none": [stored("1", user("a"))],
+  "an event of another session": [stored(1, user("a")), stored(2, said("one"), { sessionId: "other" })],
   null: [null],
   "a text": ["event"],
   "an event without its event": [{ ...stored(1), event: undefined }],

@@ -90,6 +90,7 @@ export class SessionLog {
     const own = this.#checkpointer[OWN];
     if (own === undefined) {
       for await (const stored of readingOf(this.#checkpointer, this.#sessionId)) {
+        this.#checkOwner(stored, head);
         take(stored?.seq, stored?.event);
         if (head % EVENTS_PER_LOOK === 0 && isOverdue()) await yieldToEventLoop();
       }
@@ -152,6 +153,15 @@ export class SessionLog {
       if (error instanceof CheckpointConflictError) return undefined;
       throw error;
     }
+  }
+
+  #checkOwner(stored, head) {
+    const owner = stored?.sessionId;
+    if (owner === undefined || owner === this.#sessionId) return;
+    throw new AgentError(
+      `session ${this.#sessionId}: event ${head + 1} of its log is of the session ${String(owner)} in the store`,
+      { code: "session_damaged" },
+    );
   }
 
   #check(seq, event, head) {
