@@ -8,11 +8,13 @@ import { callbackFrame, callsAround, inFrame, refuseReentrancy } from "./context
 import { Conversation } from "./conversation.js";
 import { AbortError, AgentError, ClosedError, ConfigError } from "./errors.js";
 import { Family, refuseForeignToJson } from "./family.js";
+import { checkHook } from "./hook-options.js";
 import { hold, release } from "./keep-alive.js";
 import { LET_GO_MS, Patience, letGo } from "./let-go.js";
 import { tellManual } from "./listeners.js";
 import { normaliseInput } from "./messages.js";
 import { native } from "./native.js";
+import { kindOf } from "./option-rules.js";
 import { Query } from "./query.js";
 import { Run } from "./run.js";
 import { RunIterator } from "./run-iterator.js";
@@ -26,9 +28,6 @@ import { checkSessionId } from "./sessions/session-id.js";
 import { onAbort } from "./signals.js";
 import { WorkingFolder } from "./working-folder.js";
 
-const HOOK_NAMES = ["run:start", "run:end", "tool:start", "tool:end", "compact:start", "compact:end"];
-const DEFAULT_HOOK_TIMEOUT_MS = 10_000;
-const MAX_HOOK_TIMEOUT_MS = 120_000;
 /** A run whose end is told only after `finalise`; the public class does not show it. */
 let runThen;
 /** Whether a value is an agent, whatever its prototype says. */
@@ -84,14 +83,7 @@ class LiteAgent {
   }
 
   hook(name, handler, options) {
-    if (!HOOK_NAMES.includes(name)) {
-      const near = typeof name === "string" ? native.nearest(name, HOOK_NAMES) : null;
-      const hint = near === null ? `it must be one of ${HOOK_NAMES.join(", ")}` : `did you mean "${near}"?`;
-      throw new TypeError(`hook: unknown event ${typeof name === "string" ? `"${name}"` : typeof name}; ${hint}`);
-    }
-    if (typeof handler !== "function")
-      throw new TypeError(`hook: the handler must be a function, got ${kindOf(handler)}`);
-    const timeoutMs = hookTimeout(options);
+    const timeoutMs = checkHook(name, handler, options);
     if (this.#closing !== null) throw closed();
     const id = this.#family.hook(name, handler, timeoutMs);
     let registered = true;
@@ -422,25 +414,6 @@ function notAvailable(what) {
   throw new ConfigError(`${what} is not available yet`);
 }
 
-function hookTimeout(options) {
-  if (options === undefined) return DEFAULT_HOOK_TIMEOUT_MS;
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(`hook: options must be an object, got ${kindOf(options)}`);
-  }
-  for (const name of Object.keys(options)) {
-    if (name === "timeoutMs") continue;
-    const near = native.nearest(name, ["timeoutMs"]);
-    // The commonest slip leaves out the unit, which is too far off to be a near miss.
-    const hint = near !== null || name.startsWith("timeout") ? "did you mean timeoutMs?" : "there is only timeoutMs";
-    throw new TypeError(`hook: unknown option '${name}'; ${hint}`);
-  }
-  const { timeoutMs } = options;
-  if (timeoutMs === undefined) return DEFAULT_HOOK_TIMEOUT_MS;
-  if (Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= MAX_HOOK_TIMEOUT_MS) return timeoutMs;
-  const got = typeof timeoutMs === "number" ? String(timeoutMs) : kindOf(timeoutMs);
-  throw new RangeError(`hook: timeoutMs must be an integer from 1 to ${MAX_HOOK_TIMEOUT_MS}, got ${got}`);
-}
-
 /** Rejects with the signal's reason when it is aborted before `isBegun`; what has begun ends as it will. */
 function unlessAborted(signal, promise, isBegun) {
   return new Promise((resolve, reject) => {
@@ -453,10 +426,6 @@ function unlessAborted(signal, promise, isBegun) {
 
 function closed() {
   return new ClosedError("the agent is closed");
-}
-
-function kindOf(value) {
-  return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
 }
 
 /** @throws {ConfigError} synchronously, naming the option */
