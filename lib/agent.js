@@ -142,7 +142,7 @@ class LiteAgent {
 
   async listSessions() {
     if (this.#checkpointer === null) return [];
-    const sessions = await this.#held(Promise.resolve(this.#checkpointer.list()));
+    const sessions = await this.#answered("listSessions", undefined, async () => await this.#checkpointer.list());
     // Those of children belong to theirs.
     return sessions.filter(({ id }) => !isAgentId(id));
   }
@@ -173,7 +173,8 @@ class LiteAgent {
 
   async listCheckpoints(sessionId) {
     checkSessionId("listCheckpoints", sessionId);
-    return await this.#held(listCheckpoints(this.#stored("listCheckpoints"), sessionId));
+    const checkpointer = this.#stored("listCheckpoints");
+    return await this.#answered("listCheckpoints", sessionId, () => listCheckpoints(checkpointer, sessionId));
   }
 
   async restore(sessionId, toSeq, options) {
@@ -215,12 +216,12 @@ class LiteAgent {
   }
 
   async #close() {
-    await this.#patience.during(this.#family.close());
+    const givenUp = await this.#patience.during(this.#family.close());
     const { overdue, failures } = await letGo([
       ["the sandbox's dispose()", () => this.#family.parts.sandbox?.dispose()],
       ["the store of sessions", () => this.#letGoOfSessions()],
     ]);
-    for (const what of overdue) {
+    for (const what of [...givenUp, ...overdue]) {
       const message = `close() went on without ${what}, which did not settle within ${LET_GO_MS} ms`;
       tellManual(this.#family, this.#sessionId, {
         type: "diagnostic",
@@ -238,15 +239,25 @@ class LiteAgent {
   }
 
   /** Does `work` in the session's place; a store that does not answer holds up close() for a while only. */
-  #holdSession(operation, sessionId, { cancel, work }) {
-    const overdue = () =>
-      new AgentError(
-        `${operation}: the agent was closed, and the store of session ${sessionId} did not answer in time`,
-        {
-          code: "close_timeout",
+  async #holdSession(operation, sessionId, { cancel, work }) {
+    await this.#patience.unlessGivenUp(overdue(operation, sessionId), (wait) =>
+      this.#family.holdSession(sessionId, {
+        cancel,
+        work() {
+          wait.begin();
+          return wait.unlessGivenUp(() => work(wait));
         },
-      );
-    return this.#family.holdSession(sessionId, { cancel, work: () => this.#patience.unlessGivenUp(work, overdue) });
+      }),
+    );
+  }
+
+  /** Asks the store, while close() is patient. */
+  async #answered(operation, sessionId, ask) {
+    const answer = this.#patience.unlessGivenUp(overdue(operation, sessionId), (wait) => {
+      wait.begin();
+      return ask();
+    });
+    return await this.#held(answer);
   }
 
   /** Resolves when nothing of the session is held any more. */
@@ -422,6 +433,13 @@ function unlessAborted(signal, promise, isBegun) {
     });
     void promise.then(resolve, reject).finally(stop);
   });
+}
+
+/** For an operation whose store did not answer before the agent was closed. */
+function overdue(operation, sessionId) {
+  const of = sessionId === undefined ? "" : ` of session ${sessionId}`;
+  const message = `${operation}: the agent was closed, and the store${of} did not answer in time`;
+  return { what: `${operation}()${of}`, makeError: () => new AgentError(message, { code: "close_timeout" }) };
 }
 
 function closed() {
