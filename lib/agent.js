@@ -141,6 +141,7 @@ class LiteAgent {
   }
 
   async listSessions() {
+    if (this.#closing !== null) throw closed();
     if (this.#checkpointer === null) return [];
     const sessions = await this.#answered("listSessions", undefined, async () => await this.#checkpointer.list());
     // Those of children belong to theirs.
@@ -173,6 +174,7 @@ class LiteAgent {
 
   async listCheckpoints(sessionId) {
     checkSessionId("listCheckpoints", sessionId);
+    if (this.#closing !== null) throw closed();
     const checkpointer = this.#stored("listCheckpoints");
     return await this.#answered("listCheckpoints", sessionId, () => listCheckpoints(checkpointer, sessionId));
   }
@@ -180,10 +182,10 @@ class LiteAgent {
   async restore(sessionId, toSeq, options) {
     refuseReentrancy(this.#family, "restore", sessionId);
     checkSessionId("restore", sessionId);
+    if (this.#closing !== null) throw closed();
     const scope = checkRestoreOptions(options);
     const checkpointer = this.#stored("restore");
     checkRestore(toSeq, scope, checkpointer);
-    if (this.#closing !== null) throw closed();
     const { signal } = scope;
     if (signal?.aborted) throw signal.reason;
     let begun = false;

@@ -155,6 +155,21 @@ for (const [operation, method] of [
   });
 }
 
+for (const [name, config] of Object.entries({
+  "its own": {},
+  "the host's": { checkpointer: testStore().checkpointer },
+  none: { sessions: false },
+})) {
+  test(`after close() what asks the store (${name}) rejects with ClosedError`, async (t) => {
+    const { agent } = await agentWith(t, config);
+    await agent.send("hi", { sessionId: "s" });
+    const closing = agent.close();
+    for (const [operation, ask] of Object.entries(OPERATIONS)) await assert.rejects(ask(agent), ClosedError, operation);
+    await closing;
+    for (const [operation, ask] of Object.entries(OPERATIONS)) await assert.rejects(ask(agent), ClosedError, operation);
+  });
+}
+
 test("an append that never answers holds up nobody either", async (t) => {
   const store = testStore();
   const { agent } = await agentWith(t, { checkpointer: store.checkpointer });
