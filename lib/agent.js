@@ -4,8 +4,9 @@ import { randomUUID } from "node:crypto";
 
 import { checkCompactOptions, checkConfig, checkRestoreOptions, checkRunOptions } from "./config.js";
 import { compose } from "./composition.js";
-import { callbackFrame, callsAround, inFrame, refuseReentrancy } from "./context.js";
+import { callsAround, refuseReentrancy } from "./context.js";
 import { Conversation } from "./conversation.js";
+import { Deletion, isAgentId, sessionsBelow } from "./deletion.js";
 import { AbortError, AgentError, ClosedError, ConfigError } from "./errors.js";
 import { Family, refuseForeignToJson } from "./family.js";
 import { checkHook } from "./hook-options.js";
@@ -13,7 +14,6 @@ import { hold, release } from "./keep-alive.js";
 import { LET_GO_MS, Patience, letGo } from "./let-go.js";
 import { tellManual } from "./listeners.js";
 import { normaliseInput } from "./messages.js";
-import { native } from "./native.js";
 import { kindOf } from "./option-rules.js";
 import { Query } from "./query.js";
 import { Run } from "./run.js";
@@ -151,25 +151,23 @@ class LiteAgent {
   async deleteSession(sessionId) {
     refuseReentrancy(this.#family, "deleteSession", sessionId);
     checkSessionId("deleteSession", sessionId);
+    const below = sessionsBelow(this.#sessions.keys(), sessionId);
+    for (const id of below) refuseReentrancy(this.#family, "deleteSession", id);
     if (this.#closing !== null) throw closed();
-    const work = async () => {
-      const children = native.agentIdPrefix(sessionId);
-      if (this.#checkpointer !== null) {
-        const frame = callbackFrame(this.#family, { sessionId, ownerId: sessionId });
-        try {
-          await inFrame(frame, () => deleteWithChildren(this.#checkpointer, sessionId, children));
-        } finally {
-          frame.end();
-        }
-      }
-      for (const id of this.#sessions.keys()) if (id.startsWith(children)) await this.#forget(id);
-      // The very object stays: a run that came meanwhile holds it as well.
-      const conversation = this.#sessions.get(sessionId);
-      await conversation?.log?.release();
-      conversation?.restore([]);
+    const work = async (wait) => {
+      const parts = {
+        checkpointer: this.#checkpointer,
+        known: () => this.#sessions.keys(),
+        forget: this.#forgetDeleted,
+        wait,
+      };
+      await new Deletion(this.#family, parts).deleteHeld(sessionId);
       return true;
     };
-    await this.#held(this.#holdSession("deleteSession", sessionId, { cancel: true, work }));
+    const over = this.#holdSession("deleteSession", sessionId, { cancel: true, work });
+    // At once, as the session's own; each is waited for and held when its turn comes.
+    for (const id of below) this.#family.cancelSession(id);
+    await this.#held(over);
   }
 
   async listCheckpoints(sessionId) {
@@ -261,6 +259,15 @@ class LiteAgent {
     });
     return await this.#held(answer);
   }
+
+  /** The very object stays where a run that came meanwhile holds it as well. */
+  #forgetDeleted = async (sessionId) => {
+    const conversation = this.#sessions.get(sessionId);
+    if (conversation === undefined) return;
+    await conversation.log?.release();
+    conversation.restore([]);
+    this.#forgetBlank({ sessionId, conversation });
+  };
 
   /** Resolves when nothing of the session is held any more. */
   async #forget(sessionId) {
@@ -406,21 +413,6 @@ if (Symbol.asyncDispose !== undefined) {
     configurable: true,
     writable: true,
   });
-}
-
-/** The ids of children, which are those of their sessions. */
-const AGENT_ID = /^agent-[0-9a-f]{16}-[0-9a-f]{16}$/;
-
-function isAgentId(sessionId) {
-  return AGENT_ID.test(sessionId);
-}
-
-/** Deletes a session; before it those of the children that it started, so that none is left without its parent. */
-async function deleteWithChildren(checkpointer, sessionId, children) {
-  for (const { id } of await checkpointer.list()) {
-    if (id.startsWith(children) && isAgentId(id)) await checkpointer.delete(id);
-  }
-  await checkpointer.delete(sessionId);
 }
 
 function notAvailable(what) {
