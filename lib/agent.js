@@ -4,15 +4,17 @@ import { randomUUID } from "node:crypto";
 
 import { checkCompactOptions, checkConfig, checkRestoreOptions, checkRunOptions } from "./config.js";
 import { compose } from "./composition.js";
-import { callbackFrame, callsAround, inFrame, refuseReentrancy } from "./context.js";
+import { callsAround, refuseReentrancy } from "./context.js";
 import { Conversation } from "./conversation.js";
+import { Deletion, isAgentId, sessionsBelow } from "./deletion.js";
 import { AbortError, AgentError, ClosedError, ConfigError } from "./errors.js";
 import { Family, refuseForeignToJson } from "./family.js";
+import { checkHook } from "./hook-options.js";
 import { hold, release } from "./keep-alive.js";
 import { LET_GO_MS, Patience, letGo } from "./let-go.js";
 import { tellManual } from "./listeners.js";
 import { normaliseInput } from "./messages.js";
-import { native } from "./native.js";
+import { kindOf } from "./option-rules.js";
 import { Query } from "./query.js";
 import { Run } from "./run.js";
 import { RunIterator } from "./run-iterator.js";
@@ -26,9 +28,6 @@ import { checkSessionId } from "./sessions/session-id.js";
 import { onAbort } from "./signals.js";
 import { WorkingFolder } from "./working-folder.js";
 
-const HOOK_NAMES = ["run:start", "run:end", "tool:start", "tool:end", "compact:start", "compact:end"];
-const DEFAULT_HOOK_TIMEOUT_MS = 10_000;
-const MAX_HOOK_TIMEOUT_MS = 120_000;
 /** A run whose end is told only after `finalise`; the public class does not show it. */
 let runThen;
 /** Whether a value is an agent, whatever its prototype says. */
@@ -84,14 +83,7 @@ class LiteAgent {
   }
 
   hook(name, handler, options) {
-    if (!HOOK_NAMES.includes(name)) {
-      const near = typeof name === "string" ? native.nearest(name, HOOK_NAMES) : null;
-      const hint = near === null ? `it must be one of ${HOOK_NAMES.join(", ")}` : `did you mean "${near}"?`;
-      throw new TypeError(`hook: unknown event ${typeof name === "string" ? `"${name}"` : typeof name}; ${hint}`);
-    }
-    if (typeof handler !== "function")
-      throw new TypeError(`hook: the handler must be a function, got ${kindOf(handler)}`);
-    const timeoutMs = hookTimeout(options);
+    const timeoutMs = checkHook(name, handler, options);
     if (this.#closing !== null) throw closed();
     const id = this.#family.hook(name, handler, timeoutMs);
     let registered = true;
@@ -149,8 +141,9 @@ class LiteAgent {
   }
 
   async listSessions() {
+    if (this.#closing !== null) throw closed();
     if (this.#checkpointer === null) return [];
-    const sessions = await this.#held(Promise.resolve(this.#checkpointer.list()));
+    const sessions = await this.#answered("listSessions", undefined, async () => await this.#checkpointer.list());
     // Those of children belong to theirs.
     return sessions.filter(({ id }) => !isAgentId(id));
   }
@@ -158,39 +151,39 @@ class LiteAgent {
   async deleteSession(sessionId) {
     refuseReentrancy(this.#family, "deleteSession", sessionId);
     checkSessionId("deleteSession", sessionId);
+    const below = sessionsBelow(this.#sessions.keys(), sessionId);
+    for (const id of below) refuseReentrancy(this.#family, "deleteSession", id);
     if (this.#closing !== null) throw closed();
-    const work = async () => {
-      const children = native.agentIdPrefix(sessionId);
-      if (this.#checkpointer !== null) {
-        const frame = callbackFrame(this.#family, { sessionId, ownerId: sessionId });
-        try {
-          await inFrame(frame, () => deleteWithChildren(this.#checkpointer, sessionId, children));
-        } finally {
-          frame.end();
-        }
-      }
-      for (const id of this.#sessions.keys()) if (id.startsWith(children)) await this.#forget(id);
-      // The very object stays: a run that came meanwhile holds it as well.
-      const conversation = this.#sessions.get(sessionId);
-      await conversation?.log?.release();
-      conversation?.restore([]);
+    const work = async (wait) => {
+      const parts = {
+        checkpointer: this.#checkpointer,
+        known: () => this.#sessions.keys(),
+        forget: this.#forgetDeleted,
+        wait,
+      };
+      await new Deletion(this.#family, parts).deleteHeld(sessionId);
       return true;
     };
-    await this.#held(this.#holdSession("deleteSession", sessionId, { cancel: true, work }));
+    const over = this.#holdSession("deleteSession", sessionId, { cancel: true, work });
+    // At once, as the session's own; each is waited for and held when its turn comes.
+    for (const id of below) this.#family.cancelSession(id);
+    await this.#held(over);
   }
 
   async listCheckpoints(sessionId) {
     checkSessionId("listCheckpoints", sessionId);
-    return await this.#held(listCheckpoints(this.#stored("listCheckpoints"), sessionId));
+    if (this.#closing !== null) throw closed();
+    const checkpointer = this.#stored("listCheckpoints");
+    return await this.#answered("listCheckpoints", sessionId, () => listCheckpoints(checkpointer, sessionId));
   }
 
   async restore(sessionId, toSeq, options) {
     refuseReentrancy(this.#family, "restore", sessionId);
     checkSessionId("restore", sessionId);
+    if (this.#closing !== null) throw closed();
     const scope = checkRestoreOptions(options);
     const checkpointer = this.#stored("restore");
     checkRestore(toSeq, scope, checkpointer);
-    if (this.#closing !== null) throw closed();
     const { signal } = scope;
     if (signal?.aborted) throw signal.reason;
     let begun = false;
@@ -223,12 +216,12 @@ class LiteAgent {
   }
 
   async #close() {
-    await this.#patience.during(this.#family.close());
+    const givenUp = await this.#patience.during(this.#family.close());
     const { overdue, failures } = await letGo([
       ["the sandbox's dispose()", () => this.#family.parts.sandbox?.dispose()],
       ["the store of sessions", () => this.#letGoOfSessions()],
     ]);
-    for (const what of overdue) {
+    for (const what of [...givenUp, ...overdue]) {
       const message = `close() went on without ${what}, which did not settle within ${LET_GO_MS} ms`;
       tellManual(this.#family, this.#sessionId, {
         type: "diagnostic",
@@ -247,18 +240,37 @@ class LiteAgent {
 
   /** Does `work` in the session's place; a store that does not answer holds up close() for a while only. */
   async #holdSession(operation, sessionId, { cancel, work }) {
-    const overdue = () =>
-      new AgentError(
-        `${operation}: the agent was closed, and the store of session ${sessionId} did not answer in time`,
-        {
-          code: "close_timeout",
+    await this.#patience.unlessGivenUp(overdue(operation, sessionId), (wait) =>
+      this.#family.holdSession(sessionId, {
+        cancel,
+        work() {
+          wait.begin();
+          return wait.unlessGivenUp(() => work(wait));
         },
-      );
-    await this.#family.holdSession(sessionId, { cancel, work: () => this.#patience.unlessGivenUp(work, overdue) });
+      }),
+    );
     // What `work` emptied. A run that came meanwhile is known by now, and keeps it.
     const conversation = this.#sessions.get(sessionId);
     if (conversation !== undefined) this.#forgetBlank({ sessionId, conversation });
   }
+
+  /** Asks the store, while close() is patient. */
+  async #answered(operation, sessionId, ask) {
+    const answer = this.#patience.unlessGivenUp(overdue(operation, sessionId), (wait) => {
+      wait.begin();
+      return ask();
+    });
+    return await this.#held(answer);
+  }
+
+  /** The very object stays where a run that came meanwhile holds it as well. */
+  #forgetDeleted = async (sessionId) => {
+    const conversation = this.#sessions.get(sessionId);
+    if (conversation === undefined) return;
+    await conversation.log?.release();
+    conversation.restore([]);
+    this.#forgetBlank({ sessionId, conversation });
+  };
 
   /** Resolves when nothing of the session is held any more. */
   async #forget(sessionId) {
@@ -406,42 +418,8 @@ if (Symbol.asyncDispose !== undefined) {
   });
 }
 
-/** The ids of children, which are those of their sessions. */
-const AGENT_ID = /^agent-[0-9a-f]{16}-[0-9a-f]{16}$/;
-
-function isAgentId(sessionId) {
-  return AGENT_ID.test(sessionId);
-}
-
-/** Deletes a session; before it those of the children that it started, so that none is left without its parent. */
-async function deleteWithChildren(checkpointer, sessionId, children) {
-  for (const { id } of await checkpointer.list()) {
-    if (id.startsWith(children) && isAgentId(id)) await checkpointer.delete(id);
-  }
-  await checkpointer.delete(sessionId);
-}
-
 function notAvailable(what) {
   throw new ConfigError(`${what} is not available yet`);
-}
-
-function hookTimeout(options) {
-  if (options === undefined) return DEFAULT_HOOK_TIMEOUT_MS;
-  if (typeof options !== "object" || options === null) {
-    throw new TypeError(`hook: options must be an object, got ${kindOf(options)}`);
-  }
-  for (const name of Object.keys(options)) {
-    if (name === "timeoutMs") continue;
-    const near = native.nearest(name, ["timeoutMs"]);
-    // The commonest slip leaves out the unit, which is too far off to be a near miss.
-    const hint = near !== null || name.startsWith("timeout") ? "did you mean timeoutMs?" : "there is only timeoutMs";
-    throw new TypeError(`hook: unknown option '${name}'; ${hint}`);
-  }
-  const { timeoutMs } = options;
-  if (timeoutMs === undefined) return DEFAULT_HOOK_TIMEOUT_MS;
-  if (Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= MAX_HOOK_TIMEOUT_MS) return timeoutMs;
-  const got = typeof timeoutMs === "number" ? String(timeoutMs) : kindOf(timeoutMs);
-  throw new RangeError(`hook: timeoutMs must be an integer from 1 to ${MAX_HOOK_TIMEOUT_MS}, got ${got}`);
 }
 
 /** Rejects with the signal's reason when it is aborted before `isBegun`; what has begun ends as it will. */
@@ -454,12 +432,15 @@ function unlessAborted(signal, promise, isBegun) {
   });
 }
 
-function closed() {
-  return new ClosedError("the agent is closed");
+/** For an operation whose store did not answer before the agent was closed. */
+function overdue(operation, sessionId) {
+  const of = sessionId === undefined ? "" : ` of session ${sessionId}`;
+  const message = `${operation}: the agent was closed, and the store${of} did not answer in time`;
+  return { what: `${operation}()${of}`, makeError: () => new AgentError(message, { code: "close_timeout" }) };
 }
 
-function kindOf(value) {
-  return value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
+function closed() {
+  return new ClosedError("the agent is closed");
 }
 
 /** @throws {ConfigError} synchronously, naming the option */

@@ -1,8 +1,8 @@
 // Structured output: the tool `final_answer`, whose input is the host's schema. What is valid is the schema's business, when
 // the run ends is the core's.
 import { ConfigError } from "./errors.js";
-import { copyFrozen } from "./frozen.js";
 import { prepareSchema } from "./schema.js";
+import { shownAnswer } from "./shown-answer.js";
 
 const NAME = "final_answer";
 const DESCRIPTION = "Gives the final answer and ends the work. Call it once, when everything is done.";
@@ -39,17 +39,8 @@ export function finalAnswerTool(schema, tools) {
 }
 
 /** Keeps a valid answer; which of them counts is the core's to say. @returns {string} what the model is told */
-export function takeAnswer(run, key, input, output) {
-  run.answers.set(key, { value: output, shown: frozenAnswer(input, output) });
+export function takeAnswer(run, key, output) {
+  // What hooks and several readers see is a copy that nobody can change.
+  run.answers.set(key, { value: output, shown: shownAnswer(output) });
   return ACCEPTED;
-}
-
-/** What hooks and several readers see: nobody can change it. */
-function frozenAnswer(input, output) {
-  try {
-    return copyFrozen(output);
-  } catch {
-    // The schema made something of it that is no JSON: what the model gave is.
-    return input;
-  }
 }

@@ -36,38 +36,93 @@ async function within(limitMs, promise) {
   clearTimeout(timer);
 }
 
-/** Operations that wait for somebody who may never answer: given up so long after closing began. */
+/** An operation that waits for somebody who may never answer: given up so long after closing began. */
+class Wait {
+  #giveUp;
+  #givenUp;
+  #isGivenUp = false;
+  #isBegun = false;
+  #isHurried = false;
+  #timer = undefined;
+
+  /** @param {() => Error} overdue called when it is given up: what to reject with */
+  constructor(overdue) {
+    this.#givenUp = new Promise((_, reject) => {
+      this.#giveUp = () => {
+        this.#isGivenUp = true;
+        reject(overdue());
+      };
+    });
+    this.#givenUp.catch(() => {});
+  }
+
+  /** It had its turn: from now on it waits for others. */
+  begin() {
+    this.#isBegun = true;
+    this.#startTimer();
+  }
+
+  /** The agent closes. */
+  hurry() {
+    this.#isHurried = true;
+    this.#startTimer();
+  }
+
+  #startTimer() {
+    if (this.#isBegun && this.#isHurried) this.#timer ??= setTimeout(this.#giveUp, LET_GO_MS);
+  }
+
+  stop() {
+    clearTimeout(this.#timer);
+  }
+
+  /** What `work` comes to, unless it is given up before; then work that has not begun does not begin. */
+  async unlessGivenUp(work) {
+    return await Promise.race(this.#isGivenUp ? [this.#givenUp] : [work(), this.#givenUp]);
+  }
+}
+
+/** What an agent that closes waits for, each for a while. */
 export class Patience {
-  #waiting = new Set();
+  /** Whatever goes on, with what it comes to. @type {Map<Wait, Promise<unknown>>} */
+  #going = new Map();
+  #isClosing = false;
+  #overdue = [];
 
   /**
    * @template T
-   * @param {() => Promise<T>} work
-   * @param {() => Error} overdue what to reject with
+   * @param {{ what: string, makeError: () => Error }} overdue what is given up, in words, and what to reject with then
+   * @param {(wait: Wait) => Promise<T>} work tells `wait` when it begins to wait for others; called at once
    * @returns {Promise<T>} what `work` came to, unless it was given up
    */
-  async unlessGivenUp(work, overdue) {
-    let giveUp;
-    const givenUp = new Promise((_, reject) => {
-      giveUp = () => reject(overdue());
+  async unlessGivenUp({ what, makeError }, work) {
+    const wait = new Wait(() => {
+      this.#overdue.push(what);
+      return makeError();
     });
-    this.#waiting.add(giveUp);
+    if (this.#isClosing) wait.hurry();
+    const outcome = wait.unlessGivenUp(() => work(wait));
+    this.#going.set(wait, outcome);
     try {
-      return await Promise.race([work(), givenUp]);
+      return await outcome;
     } finally {
-      this.#waiting.delete(giveUp);
+      wait.stop();
+      this.#going.delete(wait);
     }
   }
 
-  /** Waits for the end of what closes; what still goes on after a while is given up. */
+  /**
+   * Waits for the end of what closes, and for what was begun before.
+   * @param {Promise<void>} closing
+   * @returns {Promise<string[]>} what was given up
+   */
   async during(closing) {
-    const timer = setTimeout(() => {
-      for (const giveUp of this.#waiting) giveUp();
-    }, LET_GO_MS);
-    try {
-      await closing;
-    } finally {
-      clearTimeout(timer);
-    }
+    this.#isClosing = true;
+    for (const wait of this.#going.keys()) wait.hurry();
+    await closing;
+    // Nothing is before them any more.
+    for (const wait of this.#going.keys()) wait.begin();
+    while (this.#going.size > 0) await Promise.allSettled([...this.#going.values()]);
+    return this.#overdue;
   }
 }

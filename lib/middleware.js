@@ -1,8 +1,10 @@
 // The onion of `use`: the first middleware is the outermost. The core asks for it only where there is any; the innermost
 // `next()` of a tool call enters the core again, which executes the tool.
 import { LazySignal, callbackFrame } from "./context.js";
+import { dropsPromise } from "./dropped.js";
 import { AbortError } from "./errors.js";
 import { callHost } from "./host-call.js";
+import { wantStream } from "./malformed-stream.js";
 import { normaliseOutput } from "./tools.js";
 
 /** What middleware sees of a run. `state` is one map for the whole run. */
@@ -78,7 +80,7 @@ export function performMiddleware(family, run, { id, point, turn }) {
     callback: () => askAll(family.parts.middleware[name], name, context),
     conclude() {
       if (point === "before_model" && context.hasOwnMessages && !isUnchanged(context.messages, run)) {
-        run.setRequestMessages(context.messages);
+        run.setRequestMessages(settledMessages(context.messages));
       }
       return "";
     },
@@ -92,14 +94,30 @@ function isUnchanged(messages, { conversation: { view } }) {
   );
 }
 
+/** @throws {TypeError} where messages are yet to come: the request is made now */
+function settledMessages(messages) {
+  const promises = [messages, ...(Array.isArray(messages) ? messages : [])].filter(dropsPromise);
+  if (promises.length === 0) return messages;
+  throw new TypeError(
+    "beforeModel must leave an array of messages in context.messages, got a promise; perhaps an `await` is missing",
+  );
+}
+
 async function askAll(list, name, context) {
   for (const middleware of list) await middleware[name](context);
 }
 
-/** @param {() => AsyncIterable} innermost */
+/**
+ * @param {() => AsyncIterable<unknown>} innermost
+ * @throws {MalformedStream} naming the middleware whose function returned something else than a stream
+ */
 export function wrapModelCall(list, context, innermost) {
-  const layer = (index) =>
-    index === list.length ? innermost() : list[index].wrapModelCall(context, () => layer(index + 1));
+  const layer = (index) => {
+    if (index === list.length) return innermost();
+    const middleware = list[index];
+    const stream = middleware.wrapModelCall(context, () => layer(index + 1));
+    return wantStream(stream, `wrapModelCall() of the middleware "${middleware.name}"`, "wrapModelCall");
+  };
   return layer(0);
 }
 

@@ -1,24 +1,15 @@
 // Pumps the stream of a JS ModelProvider. Deltas go straight to the run's stream; the core hears of the whole message,
 // or of what went wrong. A provider is foreign code: what it yields is checked, copied and frozen.
 import { callbackFrame, inFrame } from "./context.js";
+import { dropsPromise, observe } from "./dropped.js";
 import { isOverdue, yieldToEventLoop } from "./fairness.js";
 import { copyFrozen, isNotJson, isTooDeep } from "./frozen.js";
+import { MalformedStream, isMalformedStream, nameKind, wantStream } from "./malformed-stream.js";
 import { AgentContext, wrapModelCall } from "./middleware.js";
 
 /** How many deltas go by between two looks at the clock. */
 const DELTAS_PER_LOOK = 64;
 const TOO_DEEP = "[nested too deeply]";
-
-/** The stream is not what the contract of ModelProvider says. */
-class MalformedStream extends Error {
-  constructor(problem) {
-    super(problem);
-    malformed.add(this);
-  }
-}
-
-/** Ours, told apart without touching what host code threw: a proxy may throw when it is looked at. */
-const malformed = new WeakSet();
 
 export function performModel(family, run, { id, turn, reminder }) {
   run.turn = turn;
@@ -56,7 +47,7 @@ async function pump(family, run, id, call) {
     if (!call.live) return;
     settle(family, id, call);
     leave(call.iterator);
-    if (malformed.has(error)) {
+    if (isMalformedStream(error)) {
       run.scope.runInAsyncScope(family.refuse, family, id, error.message);
     } else {
       run.thrown.set(id, error);
@@ -81,22 +72,13 @@ function leave(iterator) {
   }
 }
 
-/** Lets a promise of whatever kind fail unheard. Only methods of our own promise are called: a foreign one's may throw. */
-function observe(value) {
-  new Promise((resolve) => {
-    resolve(value);
-  }).catch(() => {});
-}
-
 /** Reads the stream to its end and returns the answer for the core, as JSON text. */
 async function read(family, run, id, call) {
   const stream = openStream(family, run, call);
-  if (typeof stream?.[Symbol.asyncIterator] !== "function") {
-    throw new MalformedStream(`the model's stream() must return an async iterable, got ${nameKind(stream)}`);
-  }
   const iterator = stream[Symbol.asyncIterator]();
   if (typeof iterator?.next !== "function") {
-    throw new MalformedStream("the model's stream has no iterator: its [Symbol.asyncIterator]() has no next()");
+    const kind = dropsPromise(iterator) ? "returned a promise" : "has no next()";
+    throw new MalformedStream(`the model's stream has no iterator: its [Symbol.asyncIterator]() ${kind}`);
   }
   call.iterator = iterator;
   let answer = null;
@@ -140,7 +122,8 @@ function openStream(family, run, call) {
   const { middleware } = family.parts;
   const { provider, request } = run.role;
   const messages = reminded(run.takeRequestMessages(), call.reminder);
-  const open = (from) => provider.stream({ ...request, messages: from }, call.signal);
+  const open = (from) =>
+    wantStream(provider.stream({ ...request, messages: from }, call.signal), "the model's stream()", "stream");
   if (middleware.wrapModelCall.length === 0) return open(messages);
   const context = new AgentContext(run, call.turn, { signal: call.signal }, messages);
   return wrapModelCall(middleware.wrapModelCall, context, () => open(context.messages));
@@ -157,6 +140,10 @@ function reminded(messages, reminder) {
 }
 
 function takeMessage(run, id, { message, usage, stopReason }) {
+  for (const [name, value] of Object.entries({ message, usage, stopReason })) {
+    if (dropsPromise(value))
+      throw new MalformedStream(`the model's message_done chunk has a ${name} that is a promise`);
+  }
   try {
     const refused = [];
     const kept = copyMessage(message, refused);
@@ -164,6 +151,7 @@ function takeMessage(run, id, { message, usage, stopReason }) {
     if (typeof usage === "object" && usage !== null) run.usages.set(id, usage);
     return JSON.stringify({ message: kept, usage, stopReason, refused });
   } catch (error) {
+    if (isMalformedStream(error)) throw error;
     throw new MalformedStream(`the model's message_done chunk cannot be copied: ${describe(error)}`);
   }
 }
@@ -172,6 +160,8 @@ function takeMessage(run, id, { message, usage, stopReason }) {
 function copyMessage(message, refused) {
   if (typeof message !== "object" || message === null) return message;
   const { content } = message;
+  const promises = [content, ...(Array.isArray(content) ? content : [])].filter(dropsPromise);
+  if (promises.length > 0) throw new MalformedStream("the model's message_done chunk has a promise in its content");
   if (!Array.isArray(content)) return copyFrozen(message);
   let calls = 0;
   const blocks = content.map((block) => {
@@ -205,9 +195,4 @@ function copyCall(block, position, refused) {
 
 function describe(error) {
   return isTooDeep(error) || isNotJson(error) ? error.message : "not readable";
-}
-
-function nameKind(value) {
-  if (typeof value === "string") return `"${value.slice(0, 60)}"`;
-  return value === null ? "null" : typeof value;
 }

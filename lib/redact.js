@@ -2,6 +2,7 @@
 // structure, and knows keys that are named like secrets. It never throws and never changes what it is given. Knows nothing
 // of what the value is for.
 
+import { dropsPromise } from "./dropped.js";
 import { native } from "./native.js";
 
 const MASK = "[redacted]";
@@ -76,9 +77,8 @@ export function redactTextBy(redact, text) {
  * @throws {TypeError} for a promise, which nothing that is told can wait for
  */
 export function answered(value) {
-  if (!(value instanceof Promise)) return value;
   // Also one that is rejected is only this redactor's failure.
-  value.catch(() => {});
+  if (!dropsPromise(value)) return value;
   throw new TypeError("a redactor must not be asynchronous");
 }
 

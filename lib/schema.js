@@ -1,6 +1,7 @@
 // What a tool's schema means: the JSON Schema that the model is shown, and what validates an input: a Standard Schema
 // by its own `validate`, a plain JSON Schema in the core, by its text. Knows nothing of runs, calls and how a tool is
 // executed.
+import { dropsPromise } from "./dropped.js";
 import { ConfigError } from "./errors.js";
 import { copyFrozen } from "./frozen.js";
 
@@ -103,7 +104,14 @@ function prepareStandard(name, schema, standard, jsonSchema, remedy) {
 function shownToModel(name, standard, jsonSchema, remedy) {
   if (typeof standard.jsonSchema?.input === "function") {
     try {
-      return jsonSchemaOf(name, "the JSON Schema of its schema", standard.jsonSchema.input({ target: TARGET }));
+      const shown = standard.jsonSchema.input({ target: TARGET });
+      if (dropsPromise(shown)) {
+        throw new ConfigError(
+          `tool '${name}': \`~standard.jsonSchema.input()\` of its schema returned a promise, and must return a JSON ` +
+            "Schema object at once",
+        );
+      }
+      return jsonSchemaOf(name, "the JSON Schema of its schema", shown);
     } catch (error) {
       // What the schema cannot say, `jsonSchema` says.
       if (jsonSchema === undefined) {
@@ -157,6 +165,7 @@ function checked(outcome, vendor) {
     throw new TypeError(`the schema of ${vendor} returned ${kindOf(outcome)} from validate, no result`);
   }
   const { issues } = outcome;
+  if (dropsPromise(issues)) throw new TypeError(`the schema of ${vendor} returned a promise as issues from validate`);
   // Never `{ problem: undefined }`: its absence is what says that the input is valid.
   return issues ? { problem: describe(issues) } : { value: outcome.value };
 }

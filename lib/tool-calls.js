@@ -49,7 +49,7 @@ export function performTool(family, run, { id, call, tool, timed }) {
   const snapshots = run.conversation.log === null ? null : new SnapshotRecorder(family, run, toolCall.id);
   const context = new ToolContext(run, toolCall, lazy, snapshots, family.parts);
   const execute = prepared.isFinal
-    ? (input) => takeAnswer(run, call, toolCall.input, input)
+    ? (input) => takeAnswer(run, call, input)
     : (input) => prepared.tool.execute(input, context);
   // Checked before the middleware was asked; a second next() of it gets its input anew.
   const checked = run.checked.get(call);

@@ -1,9 +1,12 @@
 // Custom tools: what makes one valid, what the agent keeps of it, and what it may return. Executes nothing, and knows
 // nothing of runs and of the core.
+import { dropsPromise } from "./dropped.js";
 import { ConfigError } from "./errors.js";
 import { checkSchema, isPlainObject, kindOf, prepareSchema, shown } from "./schema.js";
 
 const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
+/** Where a value was wanted: nobody waits for what is inside of a result. */
+const PROMISE = "a promise (is an `await` missing?)";
 /** The longest that a timer of Node takes. */
 const MAX_TIMEOUT_MS = 2_147_483_647;
 
@@ -151,7 +154,7 @@ export function normaliseOutput(output, toolName) {
   if (typeof output !== "object" || output === null) throw wrongOutput(toolName, kindOf(output));
   const { content, isError } = output;
   if (isError !== undefined && typeof isError !== "boolean") {
-    throw wrongOutput(toolName, `an isError that is ${kindOf(isError)}`);
+    throw wrongOutput(toolName, `an isError that is ${givenKind(isError)}`);
   }
   if (typeof content === "string") return Object.freeze({ content, isError: isError === true });
   if (Array.isArray(content)) {
@@ -159,44 +162,69 @@ export function normaliseOutput(output, toolName) {
   }
   throw wrongOutput(
     toolName,
-    content === undefined ? `${kindOf(output)} without content` : `a content that is ${kindOf(content)}`,
+    content === undefined ? `${givenKind(output)} without content` : `a content that is ${givenKind(content)}`,
   );
 }
 
 function copyBlocks(blocks, toolName) {
-  const copies = Array.from(blocks, (block, index) => copyBlock(block, index, toolName));
+  const given = Array.from(blocks);
+  let copies;
+  try {
+    copies = given.map((block, index) => copyBlock(block, index, toolName));
+  } catch (error) {
+    for (const block of given) observeBlock(block);
+    throw error;
+  }
   // An API takes no empty text; a result that has nothing else is an empty list.
   return Object.freeze(copies.filter(({ type, text }) => type !== "text" || text !== ""));
 }
 
+/** The first that is wrong is told of; the others may be promises as well, as of a `map` with an async function. */
+function observeBlock(block) {
+  if (dropsPromise(block) || typeof block !== "object" || block === null) return;
+  try {
+    for (const field of Object.values(block)) dropsPromise(field);
+  } catch {
+    // A getter that throws has told of itself, or stands behind what has.
+  }
+}
+
 /** Takes the fields of a block that have a meaning, and no other. */
 function copyBlock(block, index, toolName) {
-  if (typeof block !== "object" || block === null) throw wrongOutput(toolName, `${kindOf(block)} as block ${index}`);
+  if (typeof block !== "object" || block === null) throw wrongOutput(toolName, `${givenKind(block)} as block ${index}`);
   const { type } = block;
   if (type === "text") {
     const { text } = block;
     if (typeof text !== "string") {
-      throw wrongOutput(toolName, `a text block (${index}) whose text is ${kindOf(text)}`);
+      throw wrongOutput(toolName, `a text block (${index}) whose text is ${givenKind(text)}`);
     }
     return Object.freeze({ type, text });
   }
   if (type === "image") {
     const { mediaType, data } = block;
     if (typeof mediaType !== "string" || mediaType === "") {
-      throw wrongOutput(toolName, `an image block (${index}) whose mediaType is ${kindOf(mediaType)}`);
+      throw wrongOutput(toolName, `an image block (${index}) whose mediaType is ${givenKind(mediaType)}`);
     }
     if (typeof data !== "string") {
-      throw wrongOutput(toolName, `an image block (${index}) whose data is ${kindOf(data)}, not base64`);
+      throw wrongOutput(toolName, `an image block (${index}) whose data is ${givenKind(data)}, not base64`);
     }
     if (!isBase64(data)) throw wrongOutput(toolName, `an image block (${index}) whose data is not base64`);
     return Object.freeze({ type, mediaType, data });
   }
-  throw wrongOutput(toolName, `a block (${index}) of type ${shown(type)}`);
+  throw wrongOutput(
+    toolName,
+    dropsPromise(block) ? `${PROMISE} as block ${index}` : `a block (${index}) of type ${shown(type)}`,
+  );
 }
 
 /** A provider refuses a request with anything else in it, and the conversation with it from then on. */
 function isBase64(data) {
   return data !== "" && data.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(data);
+}
+
+/** What a value is; a promise among them is observed. */
+function givenKind(value) {
+  return dropsPromise(value) ? PROMISE : kindOf(value);
 }
 
 function wrongOutput(toolName, what) {

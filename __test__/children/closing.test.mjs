@@ -1,7 +1,8 @@
 // close() and deleteSession() take every child along, at whatever moment they come. Knows the public face only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { ClosedError, memoryCheckpointer, policy } from "../../index.js";
+import { readdirSync } from "node:fs";
+import { ClosedError, memoryCheckpointer, policy, resolveProjectPaths } from "../../index.js";
 import { deferred, hookFailures, until, within } from "../support/model.mjs";
 import { gone, marker, sleeping } from "../commands/processes.mjs";
 import {
@@ -150,6 +151,40 @@ test("several close() at once with children at work all resolve", async (t) => {
   await within(Promise.all([family.agent.close(), family.agent.close(), family.agent.close()]), "three closes", SOON);
   await assertOver(family);
 });
+
+const marked = marker();
+for (const [name, { calls = [], times = 1 }] of Object.entries({
+  "children at work": {},
+  "children and a list of tasks": { calls: [call("TaskCreate", "t", { subject: "s", description: "d" })] },
+  "children and a background command": {
+    calls: [call("bash", "b", { command: `sleep ${marked}`, run_in_background: true })],
+  },
+  "children, deleted twice at once": { times: 2 },
+})) {
+  test(`deleteSession() before close(), with ${name}: it is done before the store is closed`, async (t) => {
+    const spawn = spawning("one", "two");
+    const family = familyFor(t, {
+      roles: {
+        go: [{ calls: [...spawn.calls, ...calls] }, { text: "started" }],
+        one: [{ hold: "child", text: "never said" }],
+        two: [{ hold: "child", text: "never said" }],
+      },
+      permission: policy(),
+    });
+    await family.send();
+    await family.model.reached("child", 2);
+    const { sessionsDir } = resolveProjectPaths({ workdir: family.workdir, home: family.home });
+    assert.equal(readdirSync(sessionsDir).filter((file) => file.endsWith(".jsonl")).length, 3);
+    const { sessionId } = family.agent;
+    const deletions = Array.from({ length: times }, () => family.agent.deleteSession(sessionId));
+    await within(Promise.all([...deletions, family.agent.close()]), "close()", SOON);
+    assert.deepEqual(readdirSync(sessionsDir), []);
+    await gone(marked);
+    assertPaired(family);
+    const codes = family.heard.map(({ event }) => event).filter(({ type }) => type === "diagnostic");
+    assert.deepEqual(codes, []);
+  });
+}
 
 test("awaitIdle() that waits for a group settles when the agent is closed", async (t) => {
   const family = await familyAt(t, "it is in its model call", { parentDone: true });

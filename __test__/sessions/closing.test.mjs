@@ -94,31 +94,79 @@ test("a dispose() that closes its own agent does not wait for itself for ever", 
   await within(agent.close(), "close()", 2_000);
 });
 
+const OPERATIONS = {
+  deleteSession: (agent) => agent.deleteSession("s"),
+  restore: (agent) => agent.restore("s", 0),
+  listSessions: (agent) => agent.listSessions(),
+  listCheckpoints: (agent) => agent.listCheckpoints("s"),
+};
 for (const [operation, method] of [
   ["deleteSession", "delete"],
+  ["deleteSession", "list"],
   ["restore", "truncate"],
+  ["restore", "head"],
+  ["restore", "read"],
+  ["listSessions", "list"],
+  ["listCheckpoints", "read"],
 ]) {
-  test(`${operation}() of a store whose ${method}() never answers: close() is bounded, and ${operation}() rejects`, async (t) => {
+  test(`${operation}() of a store whose ${method}() never answers: close() is bounded and says so, and ${operation}() rejects`, async (t) => {
     const store = testStore();
     store.checkpointer.truncate = async (id) => void (await store.before("truncate", id));
     let disposed = false;
-    const { agent } = await agentWith(t, {
+    const { agent, warnings } = await agentWith(t, {
       checkpointer: store.checkpointer,
       sandbox: sandbox(() => void (disposed = true)),
     });
     await agent.send("hi", { sessionId: "s" });
     const hold = holdOnce(store, (asked) => asked === method);
-    const going = agent[operation]("s", 0);
+    const going = OPERATIONS[operation](agent);
+    const ofSession = operation === "listSessions" ? "" : "of session s ";
     const rejected = assert.rejects(going, {
       code: "close_timeout",
-      message: new RegExp(`^${operation}: .* session s `),
+      message: new RegExp(`^${operation}: .* the store ${ofSession}did not answer`),
     });
     await hold.entered;
     await within(agent.close(), "close()", 2_000);
     await within(rejected, operation, 500);
     assert.ok(disposed);
+    assert.deepEqual(
+      warnings.map(({ level, code }) => [level, code]),
+      [["warning", "close_timeout"]],
+    );
+    assert.match(warnings[0].message, new RegExp(`^close\\(\\) went on without ${operation}\\(\\)`));
     hold.fail(new Error("too late"));
     await new Promise(setImmediate);
+  });
+
+  test(`${operation}() of a store whose ${method}() takes its time: close() waits for it, and nothing is said`, async (t) => {
+    const store = testStore();
+    store.checkpointer.truncate = async (id) => void (await store.before("truncate", id));
+    const { agent, warnings } = await agentWith(t, { checkpointer: store.checkpointer });
+    await agent.send("hi", { sessionId: "s" });
+    const hold = holdOnce(store, (asked) => asked === method);
+    let isDone = false;
+    const going = OPERATIONS[operation](agent).then(() => (isDone = true));
+    await hold.entered;
+    const closed = agent.close().then(() => assert.ok(isDone));
+    for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+    hold.release();
+    await within(Promise.all([going, closed]), "close()", 2_000);
+    assert.deepEqual(warnings, []);
+  });
+}
+
+for (const [name, config] of Object.entries({
+  "its own": {},
+  "the host's": { checkpointer: testStore().checkpointer },
+  none: { sessions: false },
+})) {
+  test(`after close() what asks the store (${name}) rejects with ClosedError`, async (t) => {
+    const { agent } = await agentWith(t, config);
+    await agent.send("hi", { sessionId: "s" });
+    const closing = agent.close();
+    for (const [operation, ask] of Object.entries(OPERATIONS)) await assert.rejects(ask(agent), ClosedError, operation);
+    await closing;
+    for (const [operation, ask] of Object.entries(OPERATIONS)) await assert.rejects(ask(agent), ClosedError, operation);
   });
 }
 
