@@ -47,6 +47,11 @@ impl Run {
         let mut resumed = HashSet::new();
         let tasks =
             tasks.into_iter().map(|task| self.plan(task, &mut resumed)).collect::<Result<Vec<Task>, String>>()?;
+        if let Some((used, limit)) = self.budget.exceeded() {
+            return Err(format!(
+                "no agents were started, for {used} tokens were used, over the maxTotalTokens of {limit} that they would share"
+            ));
+        }
         self.family.admit_group()?;
         let group = Group::new(self, &tasks);
         let mut content = format!(
