@@ -4,6 +4,8 @@
 import { wholeLetters } from "./sessions/archive.js";
 
 const MAX_LISTED_LETTERS = 1_024;
+/** Blanks, and what else ends a line for some readers. */
+const LINE_BLANKS = /[\s\u001c-\u001e\u0085]+/;
 const FINAL_ANSWER = "final_answer";
 const AGENT = "Agent";
 const CONTEXT = "context";
@@ -100,6 +102,6 @@ export function kindsOfAgents(definitions) {
 
 /** On one line, and no longer than a list's entry should be. */
 function oneLine(text) {
-  const line = text.split(/\s+/).join(" ").trim();
+  const line = text.split(LINE_BLANKS).join(" ").trim();
   return line.length > MAX_LISTED_LETTERS ? `${line.slice(0, wholeLetters(line, MAX_LISTED_LETTERS))}…` : line;
 }
