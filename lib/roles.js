@@ -1,6 +1,7 @@
 // What an agent of a family is to a model: which provider, under which name, with which system prompt and tools. The root has
 // one role, each child one of its own. Knows nothing of runs.
 
+import { withFittingBash } from "./builtin-tools.js";
 import { wholeLetters } from "./sessions/archive.js";
 
 const MAX_LISTED_LETTERS = 1_024;
@@ -45,10 +46,11 @@ export function rootRole(checked, tools, { skills, finalAnswer }) {
  * @param {string | undefined} model a tier, or a model's name; the root's own where it is left out
  */
 export function childRole(root, checked, definition, model, skills) {
-  const tools = (root.request.tools ?? []).filter(
+  const own = (root.request.tools ?? []).filter(
     ({ name }) =>
       name !== AGENT && name !== FINAL_ANSWER && (definition.tools === undefined || definition.tools.includes(name)),
   );
+  const tools = withFittingBash(own);
   const system = systemPrompt(definition.prompt, [
     tools.some(({ name }) => name === "load_skill") ? skillsSection(skills) : undefined,
   ]);
