@@ -8,7 +8,15 @@ const MAX_TEXT_LETTERS = 64 * 1024;
 const BLOCK = "background-task-completed";
 // A reader is no parser: what is written a little otherwise passes as well. The counts are bounded, as a text is hostile.
 const OWN_TAG = new RegExp(`<(?=\\s{0,8}/?\\s{0,8}${BLOCK})`, "gi");
-const OWN_HEADING = /^([^\S\n\r\u2028\u2029]*)(?=#{1,6}(?!#).*\(\s{0,8}agentId\s{0,8}:)/gim;
+/** What only a heading of a section has. */
+const MENTION = /\(\s{0,8}agentId\s{0,8}:/gi;
+/** Ends of lines for some readers, beside "\n" and "\r". */
+const BREAKS = "\\v\\f\\u001c-\\u001e\\u0085\\u2028\\u2029";
+/** What makes a heading of a line, or of the lines above it; the first group is there for the former. */
+const HEADING = new RegExp(
+  `(?:^|[${BREAKS}])[^\\S${BREAKS}]*(?=(#{1,6}(?!#))|(?:=+|-+)[^\\S${BREAKS}]*(?:[${BREAKS}]|$))`,
+  "g",
+);
 
 /**
  * @param {{ id: string, label: string, status: string, children: { name: string, agent: string, status: string, error?: string }[] }} told
@@ -33,7 +41,35 @@ export function completionInput({ id, label, status, content }) {
 }
 
 function harmless(text) {
-  return text.replace(OWN_TAG, "&lt;").replace(OWN_HEADING, "$1\\");
+  return withoutHeadings(text.replace(OWN_TAG, "&lt;"));
+}
+
+/** What would be a heading, and says what those of sections say, has a backslash before its mark. */
+function withoutHeadings(text) {
+  const mentions = [...text.matchAll(MENTION)].map(({ index }) => index);
+  if (mentions.length === 0) return text;
+  let next = 0;
+  // Whether the lines above, back to a blank one, say it: a line below them would make them a heading.
+  let isSaid = false;
+  return text.replace(/([^\n\r]*)(\r\n|\n|\r|$)/g, (whole, line, end, start) => {
+    if (line.trim() === "") {
+      isSaid = false;
+      return whole;
+    }
+    const after = start + line.length;
+    let said = isSaid ? 0 : line.length;
+    let lastSaid = -1;
+    for (; mentions[next] < after; next += 1) {
+      lastSaid = mentions[next] - start;
+      said = Math.min(said, lastSaid);
+    }
+    isSaid = said < line.length;
+    const escaped = line.replace(HEADING, (mark, hashes, offset) => {
+      const isForged = hashes === undefined ? said <= offset : offset < lastSaid;
+      return isForged ? `${mark}\\` : mark;
+    });
+    return escaped + end;
+  });
 }
 
 function attribute(text) {

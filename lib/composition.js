@@ -2,11 +2,11 @@
 import { randomBytes } from "node:crypto";
 
 import { UserInput } from "./ask-user.js";
+import { BACKGROUND_TOOLS, BUILTIN_TOOLS, withFittingBash } from "./builtin-tools.js";
 import { loadDefinitions } from "./definitions.js";
 import { finalAnswerTool } from "./final-answer.js";
-import { copyFrozen } from "./frozen.js";
 import { sortMiddleware } from "./middleware.js";
-import { addonFolder, native } from "./native.js";
+import { addonFolder } from "./native.js";
 import { composePolicies, defaultPolicy, nativePolicy } from "./policy.js";
 import { childRole, kindsOfAgents, rootRole } from "./roles.js";
 import { HostSandbox } from "./sandbox.js";
@@ -20,9 +20,6 @@ const DEFAULT_LIMITS = { maxTotal: 100, maxDetached: 20, bufferBytes: 1024 * 102
 const SEED_BYTES = 16;
 const MS_PER_DAY = 86_400_000;
 
-/** The tools that the core executes itself, as a model is shown them. */
-const BUILTIN_TOOLS = JSON.parse(native.builtinTools()).map((specification) => copyFrozen(specification));
-const BACKGROUND_TOOLS = ["BashOutput", "KillBackground"];
 const TASK_TOOLS = ["TaskCreate", "TaskUpdate", "TaskGet", "TaskList"];
 
 /**
@@ -83,25 +80,12 @@ function builtinTools(checked, own, { stores, definitions: { agents, skills } })
     if (BACKGROUND_TOOLS.includes(name)) return checked.background;
     return !TASK_TOOLS.includes(name) || checked.tasks;
   };
-  return BUILTIN_TOOLS.filter(({ name }) => !taken.has(name) && isSelected(name, checked) && isThere(name)).map(
-    (tool) => {
-      if (tool.name === "Agent") {
-        return Object.freeze({
-          ...tool,
-          description: `${tool.description} Kinds of agents:\n${kindsOfAgents(agents)}`,
-        });
-      }
-      return tool.name === "bash" && !checked.background ? FOREGROUND_BASH : tool;
-    },
-  );
+  const there = BUILTIN_TOOLS.filter(({ name }) => !taken.has(name) && isSelected(name, checked) && isThere(name));
+  return withFittingBash(there).map((tool) => {
+    if (tool.name !== "Agent") return tool;
+    return Object.freeze({ ...tool, description: `${tool.description} Kinds of agents:\n${kindsOfAgents(agents)}` });
+  });
 }
-
-/** Without what would be refused. */
-const FOREGROUND_BASH = (() => {
-  const bash = BUILTIN_TOOLS.find(({ name }) => name === "bash");
-  const { run_in_background: _left, ...properties } = bash.parameters.properties;
-  return copyFrozen({ ...bash, parameters: { ...bash.parameters, properties } });
-})();
 
 /** Native policies decide in the core; where a function of the host must be asked, its object does. */
 function policiesOf({ permission, subagentPermission }) {

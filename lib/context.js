@@ -69,6 +69,15 @@ export function pendingApproval(family) {
   return undefined;
 }
 
+/** Whether a child of the family waits for the callback that this stands in, and so for what begins here. */
+export function isInsideChild(family) {
+  for (let frame = liveFrame(); frame !== undefined; frame = frame.parent) {
+    const { sessionId, ownerId } = frame;
+    if (frame.family === family && ownerId !== undefined && ownerId !== sessionId) return true;
+  }
+  return false;
+}
+
 /**
  * A frame of any other callback that a run awaits: a tool, middleware, a provider.
  * @param {{ sessionId: string, ownerId: string }} run or whatever else has a session

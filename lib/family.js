@@ -4,7 +4,7 @@
 import { clearImmediate, setImmediate } from "node:timers";
 
 import { now } from "./clock.js";
-import { pendingApproval } from "./context.js";
+import { isInsideChild, pendingApproval } from "./context.js";
 import { perform } from "./effects.js";
 import { AbortError, AgentError, ConfigError, errorFromData, errorOfHookFile } from "./errors.js";
 import { afterEventLoop, isOverdue } from "./fairness.js";
@@ -97,7 +97,7 @@ export class Family {
     this.runs.set(run.key, run);
     activate(this.number, this);
     const insideApproval = pendingApproval(this);
-    const told = insideApproval === undefined ? options : { ...options, insideApproval };
+    const told = { ...options, insideApproval, insideChild: isInsideChild(this) || undefined };
     let effects;
     try {
       effects = native.familyStart(this.handle, JSON.stringify(told));

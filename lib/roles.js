@@ -1,9 +1,12 @@
 // What an agent of a family is to a model: which provider, under which name, with which system prompt and tools. The root has
 // one role, each child one of its own. Knows nothing of runs.
 
+import { withFittingBash } from "./builtin-tools.js";
 import { wholeLetters } from "./sessions/archive.js";
 
 const MAX_LISTED_LETTERS = 1_024;
+/** Blanks, and what else ends a line for some readers. */
+const LINE_BLANKS = /[\s\u001c-\u001e\u0085]+/;
 const FINAL_ANSWER = "final_answer";
 const AGENT = "Agent";
 const CONTEXT = "context";
@@ -43,10 +46,11 @@ export function rootRole(checked, tools, { skills, finalAnswer }) {
  * @param {string | undefined} model a tier, or a model's name; the root's own where it is left out
  */
 export function childRole(root, checked, definition, model, skills) {
-  const tools = (root.request.tools ?? []).filter(
+  const own = (root.request.tools ?? []).filter(
     ({ name }) =>
       name !== AGENT && name !== FINAL_ANSWER && (definition.tools === undefined || definition.tools.includes(name)),
   );
+  const tools = withFittingBash(own);
   const system = systemPrompt(definition.prompt, [
     tools.some(({ name }) => name === "load_skill") ? skillsSection(skills) : undefined,
   ]);
@@ -100,6 +104,6 @@ export function kindsOfAgents(definitions) {
 
 /** On one line, and no longer than a list's entry should be. */
 function oneLine(text) {
-  const line = text.split(/\s+/).join(" ").trim();
+  const line = text.split(LINE_BLANKS).join(" ").trim();
   return line.length > MAX_LISTED_LETTERS ? `${line.slice(0, wholeLetters(line, MAX_LISTED_LETTERS))}…` : line;
 }

@@ -1,7 +1,8 @@
 // background: false, where nothing runs in the background. Knows the public face only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { drivenAgent } from "./driving.mjs";
 
@@ -47,6 +48,50 @@ test("a tool that the host leaves out is not offered", async (t) => {
   await driven.agent.send("go");
   assert.ok(!driven.model.requests[0].tools.some(({ name }) => name === "BashOutput"));
 });
+
+const schemaOf = ({ tools }) => JSON.stringify(tools.find(({ name }) => name === "bash").parameters);
+
+for (const config of [
+  { allowedTools: ["bash"] },
+  { allowedTools: ["bash", "BashOutput"] },
+  { disallowedTools: ["KillBackground"] },
+]) {
+  test(`with ${JSON.stringify(config)} bash leaves nothing running`, async (t) => {
+    const driven = drivenAgent(t, config);
+    const { content, isError } = await driven.ask("touch ran");
+    assert.ok(!schemaOf(driven.model.requests[0]).includes("run_in_background"));
+    assert.equal(isError, true);
+    assert.match(content, /^Error: .*BashOutput and KillBackground.*without run_in_background$/);
+    assert.equal(existsSync(join(driven.workdir, "ran")), false);
+    assert.match((await driven.call("bash", { command: "echo here" })).content, /^here\n/);
+  });
+}
+
+for (const [tools, leaves] of [
+  ["bash", false],
+  ["bash, BashOutput", false],
+  ["bash, BashOutput, KillBackground", true],
+]) {
+  test(`a child with the tools ${tools} ${leaves ? "leaves commands running" : "does not, though its parent does"}`, async (t) => {
+    const home = mkdtempSync(join(tmpdir(), "lite-agent-test-"));
+    t.after(() => rmSync(home, { recursive: true, force: true }));
+    mkdirSync(join(home, "agents"));
+    writeFileSync(join(home, "agents/runner.md"), `---\nname: runner\ndescription: runs\ntools: ${tools}\n---\nRun.\n`);
+    const requests = [];
+    const child = (request) => {
+      requests.push(request);
+      const input = { command: "true", run_in_background: true };
+      return requests.length > 1 ? { text: "ran" } : { calls: [{ id: "1", name: "bash", input }] };
+    };
+    const driven = drivenAgent(t, { home, child });
+    await driven.call("Agent", { tasks: [{ display_name: "r", subagent_type: "runner", prompt: "child" }] });
+    await driven.agent.awaitIdle();
+    assert.equal(schemaOf(requests[0]).includes("run_in_background"), leaves);
+    assert.ok(schemaOf(driven.model.requests[0]).includes("run_in_background"), "the parent's is as it was");
+    const [{ content }] = requests[1].messages.at(-1).content;
+    assert.match(content, leaves ? /^Started in the background/ : /^Error: .*without run_in_background$/);
+  });
+}
 
 for (const value of ["yes", 1, null, {}]) {
   test(`background: ${JSON.stringify(value)} is refused by name`, (t) => {

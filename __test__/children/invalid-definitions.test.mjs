@@ -52,6 +52,11 @@ const CASES = {
   "has a model that is a number": [definition({ ...good, model: 5 }), { line: 4, words: /model/ }],
   "has a model that is a list": [definition({ ...good, model: ["small"] }), { line: 4, words: /model/ }],
   "has a key twice": ["---\nname: helper\ndescription: helps\nname: other\n---\nx\n", { line: 4, words: /name/ }],
+  "has tols": [definition({ ...good, tols: "work" }), { line: 4, words: /"tols"; did you mean "tools"\?/ }],
+  "has a tool": [definition({ ...good, tool: "work" }), { line: 4, words: /"tool"; did you mean "tools"\?/ }],
+  "has Tools": [definition({ ...good, Tools: "work" }), { line: 4, words: /"Tools"; did you mean "tools"\?/ }],
+  "has a modle": [definition({ ...good, modle: "small" }), { line: 4, words: /"modle"; did you mean "model"\?/ }],
+  "has Tools beside tools": [definition({ ...good, tools: "work", Tools: "other" }), { line: 5, words: /"Tools"/ }],
   "has a bracket that is not closed": ["---\nname: helper\ndescription: [helps\n---\nx\n", {}],
   "has a tab that indents": ["---\nname: helper\ndescription:\n\t- helps\n---\nx\n", {}],
 };
@@ -120,4 +125,10 @@ test("query() rejects at its first next() with the same error, and asks no model
     (error) => error instanceof ConfigError && error.file === file,
   );
   assert.equal(model.calls.length, 0);
+});
+
+test("keys of other programs are ignored, also one that is near a key of ours", (t) => {
+  const foreign = { mode: "subagent", color: "red", temperature: 0.1, permission: { edit: "deny" }, maxTurns: 3 };
+  const folder = familyFolder(t, { definitions: { "helper.md": definition({ ...good, ...foreign }) } });
+  familyFor(t, { roles, folder });
 });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { deferred, plainTool, until } from "../support/model.mjs";
 import {
+  agentCall,
   answerOf,
   assertPaired,
   call,
@@ -231,6 +232,84 @@ test("a completion run counts against it, too", async (t) => {
   const [run] = completionRunsOf(family);
   assert.equal(run.status, "max_turns");
   assert.ok(family.model.callsOf("go").length <= 2 + 3, `${family.model.callsOf("go").length} calls`);
+});
+
+const budgetsOf = ({ heard }) =>
+  heard.filter(({ event }) => event.type === "diagnostic" && event.code === "token_budget");
+
+test("a call of Agent in the turn that goes over it starts nothing, and the run is the last", async (t) => {
+  const family = familyFor(t, {
+    roles: { go: [() => ({ ...spawning("one"), usage: of(100) })], one: [{ text: "1" }] },
+  });
+  const result = await family.send("go", { maxTotalTokens: 50 });
+  await family.idle();
+  const { isError, text } = answerOf(result);
+  assert.equal(isError, true);
+  assert.match(text, /^Error: no agents were started.*100.*maxTotalTokens of 50/);
+  assert.deepEqual([family.model.calls.length, childRunsOf(family).length], [1, 0]);
+  assert.deepEqual(completionsOf(family), []);
+});
+
+test("a child that would begin over it makes no model call, and is max_turns with a diagnostic", async (t) => {
+  const family = familyFor(t, {
+    roles: {
+      go: [
+        { ...spawning("one", "two"), usage: of(10) },
+        { text: "started", usage: of(10) },
+      ],
+      one: [{ text: "1", usage: of(5_000) }],
+      two: [{ text: "2" }],
+    },
+    maxParallelSubagents: 1,
+  });
+  await family.send("go", { maxTotalTokens: 1_000 });
+  await family.idle();
+  assertPaired(family);
+  assert.equal(family.model.callsOf("two").length, 0);
+  const sections = sectionsOf(completionsOf(family)[0].content);
+  assert.deepEqual(
+    sections.map(({ status, text }) => [status, text]),
+    [
+      ["completed", "1"],
+      ["max_turns", ""],
+    ],
+  );
+  const [told] = budgetsOf(family).filter(({ event }) => event.agentId === sections[1].agentId);
+  assert.match(told.event.message, /did not begin.*5020.*1000/);
+});
+
+test("a completion over it is told and kept, and its run makes no model call", async (t) => {
+  const family = familyFor(t, {
+    roles: {
+      go: [{ ...spawning("one"), usage: of(10) }, { text: "started", usage: of(10) }, { text: "next" }],
+      one: [{ text: "1", usage: of(5_000) }],
+    },
+  });
+  await family.send("go", { maxTotalTokens: 1_000 });
+  await family.idle();
+  assertPaired(family);
+  assert.equal(completionsOf(family).length, 1);
+  assert.deepEqual(
+    completionRunsOf(family).map(({ status }) => status),
+    ["max_turns"],
+  );
+  assert.equal(family.model.callsOf("go").length, 2);
+  const { messages, text } = await family.send("and now?");
+  assert.equal(text, "next");
+  assert.ok(JSON.stringify(messages).includes("<background-task-completed "), "the next run sees it");
+});
+
+test("a chain of completion runs that start children for ever ends with it", async (t) => {
+  let groups = 0;
+  const family = familyFor(t, {
+    roles: {
+      go: [() => ({ calls: [agentCall(["one"], `spawn-${(groups += 1)}`)], usage: of(100) })],
+      one: [{ text: "1", usage: of(100) }],
+    },
+  });
+  await family.send("go", { maxTotalTokens: 2_000 });
+  await family.idle();
+  assert.ok(family.model.calls.length <= 21 + 1, `${family.model.calls.length} calls of 100 tokens`);
 });
 
 test("the budget is that of one run: another run of the session has its own", async (t) => {

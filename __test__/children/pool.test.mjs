@@ -1,9 +1,10 @@
 // How many children run at once: a bound over the whole family, first come first served. Knows the public face only.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { until } from "../support/model.mjs";
+import { plainTool, until } from "../support/model.mjs";
 import {
   agentCall,
+  call,
   childRunsOf,
   childrenOrder,
   completionsOf,
@@ -245,4 +246,98 @@ test("200 children over 8 places all run, and their sections are in the order of
       tasks,
     );
   }
+});
+
+for (const maxParallelSubagents of [1, 2]) {
+  test(`children that wait for children of another session do not wait for their own ${maxParallelSubagents} places`, async (t) => {
+    let family;
+    const deep = plainTool("deep", async (_, context) => {
+      const sessionId = `other-${context.sessionId}`;
+      await family.agent.send("go there", { sessionId });
+      await family.agent.awaitIdle(sessionId);
+      return "done";
+    });
+    const holders = names("holder", maxParallelSubagents + 1);
+    const again = [{ calls: [call("deep")] }, { text: "it is" }];
+    family = familyFor(t, {
+      roles: {
+        go: starts(...holders),
+        ...Object.fromEntries(holders.map((name) => [name, again])),
+        // Its completion run starts a group as well.
+        "go there": [
+          spawning("quick"),
+          { text: "started" },
+          { calls: [agentCall(["quick"], "more")] },
+          { text: "over" },
+        ],
+        quick: [{ text: "quick" }],
+      },
+      tools: [deep],
+      maxParallelSubagents,
+    });
+    await family.send();
+    await family.idle();
+    const [holding] = completionsOf(family).filter(({ content }) => content.includes("## holder1 "));
+    assert.equal(holding.status, "completed", holding.content);
+    assert.equal(childrenOrder(family.model).filter((name) => name === "quick").length, 2 * holders.length);
+  });
+}
+
+test("children that a child waits for are bounded as well, each group by itself", async (t) => {
+  let family;
+  const deep = plainTool("deep", async () => {
+    await family.agent.send("go there", { sessionId: "other" });
+    await family.agent.awaitIdle("other");
+    return "done";
+  });
+  const inner = names("inner", 5);
+  family = familyFor(t, {
+    roles: {
+      go: starts("holder"),
+      holder: [{ calls: [call("deep")] }, { text: "it is" }],
+      "go there": starts(...inner),
+      ...gated(inner),
+    },
+    tools: [deep],
+    maxParallelSubagents: 2,
+  });
+  await family.send();
+  for (let finished = 0; finished < inner.length; finished += 1) {
+    const begun = () => childrenOrder(family.model).filter((name) => name !== "holder");
+    await until(() => begun().length === Math.min(inner.length, finished + 2), "the next child");
+    await settled(10);
+    assert.ok(family.model.inside <= 2);
+    family.model.release(inner[finished]);
+  }
+  await family.idle();
+});
+
+test("a run that a child's tool leaves behind, and does not wait for, takes places of the family", async (t) => {
+  let family;
+  let left;
+  const deep = plainTool("deep", () => {
+    left = new Promise((resolve) => setImmediate(resolve)).then(() =>
+      family.agent.send("go there", { sessionId: "other" }),
+    );
+    return "left";
+  });
+  family = familyFor(t, {
+    roles: {
+      go: starts("holder"),
+      holder: [{ calls: [call("deep")] }, { hold: "holder", text: "it is" }],
+      "go there": starts("inner"),
+      inner: [{ text: "1" }],
+    },
+    tools: [deep],
+    maxParallelSubagents: 1,
+  });
+  await family.send();
+  await family.model.reached("holder");
+  await left;
+  await settled();
+  assert.equal(family.model.callsOf("inner").length, 0);
+  family.model.release("holder");
+  await family.idle();
+  await family.idle("other");
+  assert.equal(family.model.callsOf("inner").length, 1);
 });

@@ -44,6 +44,8 @@ for (const [what, content, words] of [
   ["front matter that is a text", "---\njust text\n---\nBody\n", []],
   ["YAML that does not parse", "---\ndescription: fine\nname: [a\n---\nBody\n", [/line \d|\b[234]:\d/]],
   ["a tab for an indent", "---\ndescription: d\nname:\n\t- x\n---\nBody\n", []],
+  ["a tag", skillText({ description: "d", tag: "a" }), [/line 3: unknown key "tag"; did you mean "tags"\?/]],
+  ["Name", skillText({ description: "d", Name: "a" }), [/line 3: unknown key "Name"; did you mean "name"\?/]],
   ["a key twice", "---\ndescription: one\ndescription: two\n---\nBody\n", [/description/]],
   ["a file over 256 KiB", skillText({ description: "big" }, "x".repeat(256 * 1024)), [/256/]],
   ["bytes that are no UTF-8", Buffer.from("---\ndescription: \xff\xfe\n---\nBody\n", "latin1"), [/UTF-8/]],

@@ -260,3 +260,10 @@ for (const value of ["yes", 1, null, {}]) {
     );
   });
 }
+
+test("a status that there is none of is answered with all that there are", async (t) => {
+  const tasks = taskAgent(t);
+  const { content, isError } = await tasks.update(await tasks.create("plan"), { status: "done" });
+  assert.equal(isError, true);
+  assert.ok(content.includes('"done" is not one of "pending", "in_progress", "completed" or "deleted"'), content);
+});

@@ -12,6 +12,9 @@ use crate::host::{CommandReport, CompletionStatus, Effect};
 use crate::process::{End, Ended};
 use crate::tools::builtin::ToolOutcome;
 
+/// What reads and ends commands that were left running: without these nobody could.
+const BACKGROUND_TOOLS: [&str; 2] = ["BashOutput", "KillBackground"];
+
 impl Run {
     /// Starts the command of a `bash` call that does not wait for its end.
     pub(super) async fn leave_running(&self, text: &str, timeout_ms: Option<u64>) -> ToolOutcome {
@@ -28,8 +31,12 @@ impl Run {
 
     async fn begin_command(&self, text: &str, timeout_ms: Option<u64>) -> Result<String, String> {
         let family = &self.family;
-        if !family.options.background {
-            return Err("commands cannot be left running here: run it without run_in_background".to_string());
+        let has = |name| self.profile.tools.has_builtin(name);
+        if !family.options.background || !BACKGROUND_TOOLS.into_iter().all(has) {
+            return Err(format!(
+                "commands cannot be left running here, where {} are not both there: run it without run_in_background",
+                BACKGROUND_TOOLS.join(" and ")
+            ));
         }
         let place = family.jobs.admit(family.groups.borrow().len())?;
         let limits = &family.options.background_limits;

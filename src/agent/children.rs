@@ -47,6 +47,11 @@ impl Run {
         let mut resumed = HashSet::new();
         let tasks =
             tasks.into_iter().map(|task| self.plan(task, &mut resumed)).collect::<Result<Vec<Task>, String>>()?;
+        if let Some((used, limit)) = self.budget.exceeded() {
+            return Err(format!(
+                "no agents were started, for {used} tokens were used, over the maxTotalTokens of {limit} that they would share"
+            ));
+        }
         self.family.admit_group()?;
         let group = Group::new(self, &tasks);
         let mut content = format!(
@@ -131,7 +136,9 @@ pub(super) fn is_model(name: &str) -> bool {
 
 /// A name on one line, of bounded length.
 fn one_line(name: &str) -> String {
-    let line = name.split_whitespace().collect::<Vec<_>>().join(" ");
+    // Control characters end a line as well, for some readers.
+    let words = name.split(|character: char| character.is_whitespace() || character.is_control());
+    let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     let cut: String = line.chars().take(MAX_NAME_CHARACTERS).collect();
     if cut.is_empty() { "agent".to_string() } else { cut }
 }

@@ -51,7 +51,7 @@ pub struct Family {
     /// What is decided of calls of children; absent where the host is asked.
     pub(super) child_policy: Option<Arc<Policy>>,
     /// Places for children.
-    pub(super) pool: Semaphore,
+    pub(super) pool: Rc<Semaphore>,
     pub(super) groups: RefCell<HashMap<GroupKey, Rc<Group>>>,
     /// Children that are at work, or wait for their place.
     pub(super) live_agents: RefCell<HashSet<Rc<str>>>,
@@ -125,7 +125,7 @@ impl Family {
         Ok(Rc::new(Family {
             root: Rc::new(root),
             child_policy,
-            pool: Semaphore::new(options.max_parallel_subagents.min(Semaphore::MAX_PERMITS)),
+            pool: new_pool(&options),
             groups: RefCell::default(),
             live_agents: RefCell::default(),
             last_group: Cell::new(0),
@@ -180,6 +180,7 @@ impl Family {
             budget: Rc::new(Budget::new(options.max_total_tokens)),
             has_steering: options.steer,
             inside_approval: options.inside_approval,
+            inside_child: options.inside_child,
             compact: options.compact,
         };
         let run = Run::new(self.clone(), handle, session, setup);
@@ -205,6 +206,12 @@ impl Family {
         });
         self.runs.borrow_mut().insert(run, handle.clone());
         handle
+    }
+
+    /// Where the children of a run's group have their places. Those of the family may all be held by children that wait for
+    /// this very group, in a callback that started the run: it has places of its own.
+    pub(super) fn pool_for(&self, run: &Run) -> Rc<Semaphore> {
+        if run.inside_child { new_pool(&self.options) } else { self.pool.clone() }
     }
 
     pub(super) fn next_group_key(&self) -> GroupKey {
@@ -362,6 +369,10 @@ impl Family {
     pub(super) fn diagnose(&self, run: RunKey, level: Level, code: &str, message: &str, hook: Option<&HookFailure>) {
         self.host.emit(&Effect::Event { run, event: Event::Diagnostic { level, code, message, hook } });
     }
+}
+
+fn new_pool(options: &FamilyOptions) -> Rc<Semaphore> {
+    Rc::new(Semaphore::new(options.max_parallel_subagents.min(Semaphore::MAX_PERMITS)))
 }
 
 /// Reads the hooks.json files. Commands that could never run are refused now: whoever wrote them counts on them.

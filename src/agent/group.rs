@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::family::Family;
@@ -40,6 +41,9 @@ pub(super) struct Group {
     budget: Rc<Budget>,
     max_turns: u32,
     inside_approval: Option<CallId>,
+    inside_child: bool,
+    /// Where its children have their places.
+    pool: Rc<Semaphore>,
     /// The session is not idle as long as it is there.
     presence: RefCell<Option<Presence>>,
 }
@@ -85,6 +89,8 @@ impl Group {
             budget: run.budget.clone(),
             max_turns: run.max_turns,
             inside_approval: run.inside_approval,
+            inside_child: run.inside_child,
+            pool: family.pool_for(run),
             presence: RefCell::new(Some(run.session.attend())),
             family,
         });
@@ -120,7 +126,7 @@ impl Group {
         let place = tokio::select! {
             biased;
             () = self.cancel.cancelled() => return ChildEnd::cancelled(),
-            place = family.pool.acquire() => place,
+            place = self.pool.acquire() => place,
         };
         let Ok(_place) = place else { return ChildEnd::cancelled() };
         let call = family.host.call(|id| Effect::MakeRun {
@@ -194,6 +200,7 @@ impl Group {
             budget: self.budget.clone(),
             has_steering: false,
             inside_approval: self.inside_approval,
+            inside_child: self.inside_child,
             compact: None,
         };
         let handle = family.register_run(made.run, session.id(), cancel, made.stream);

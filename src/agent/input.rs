@@ -175,6 +175,9 @@ pub struct StartOptions {
     pub max_total_tokens: Option<f64>,
     /// The call to the approval handler that the run was started in, if it was.
     pub inside_approval: Option<CallId>,
+    /// The run was started in a callback of a child, which may wait for what the run starts.
+    #[serde(default)]
+    pub inside_child: bool,
     /// There is a SteerController to ask.
     pub steer: bool,
     /// The run is a compaction that the host asked for.

@@ -91,6 +91,7 @@ pub(super) struct RunSetup {
     pub budget: Rc<Budget>,
     pub has_steering: bool,
     pub inside_approval: Option<CallId>,
+    pub inside_child: bool,
     pub compact: Option<CompactRequest>,
 }
 
@@ -109,6 +110,8 @@ pub(super) struct Run {
     pub has_steering: bool,
     /// The call to the approval handler that it was started in.
     pub inside_approval: Option<CallId>,
+    /// It was started in a callback of a child, or follows from such a run.
+    pub inside_child: bool,
     usage: Cell<Usage>,
     /// The last message of its model says something.
     pub has_text: Cell<bool>,
@@ -144,6 +147,7 @@ impl Run {
             budget: setup.budget,
             has_steering: setup.has_steering,
             inside_approval: setup.inside_approval,
+            inside_child: setup.inside_child,
             usage: Cell::default(),
             has_text: Cell::new(false),
             answer: Cell::new(None),

@@ -14,6 +14,11 @@ impl Run {
     /// Turns until the model makes no more calls, or a limit is reached. The calls of the last turn are always run, so
     /// that the conversation stays well formed.
     pub(super) async fn turns(&self) -> Result<RunStopReason, Stopped> {
+        // Others had the tokens that a child, or a completion run, was to begin with.
+        if let Some((used, limit)) = self.budget.exceeded() {
+            self.diagnose_budget(&format!("did not begin, for {used} tokens were used before it"), limit);
+            return Ok(RunStopReason::MaxTurns);
+        }
         let mut turn = 0;
         loop {
             turn += 1;
@@ -32,7 +37,7 @@ impl Run {
             }
             if last {
                 if let Some((used, limit)) = over_budget {
-                    self.diagnose_budget(used, limit);
+                    self.diagnose_budget(&format!("stopped after {used} tokens"), limit);
                 }
                 return Ok(RunStopReason::MaxTurns);
             }
@@ -126,8 +131,8 @@ impl Run {
         Ok(())
     }
 
-    fn diagnose_budget(&self, used: f64, limit: f64) {
-        let message = format!("the run stopped after {used} tokens, over its maxTotalTokens of {limit}");
+    fn diagnose_budget(&self, what: &str, limit: f64) {
+        let message = format!("the run {what}, over its maxTotalTokens of {limit}");
         self.family.diagnose(self.key, Level::Warning, "token_budget", &message, None);
     }
 }

@@ -78,7 +78,7 @@ impl Definition for AgentDefinition {
     fn read(file: &Path) -> Result<AgentDefinition, String> {
         let text = file::read(file)?;
         let parts = front_matter::parts(&text)?;
-        let fields = Fields::new(yaml::read(parts.front_matter)?);
+        let fields = Fields::new(yaml::read(parts.front_matter)?, &["name", "description", "tools", "model"])?;
         let definition = AgentDefinition {
             name: fields.required_name()?.to_string(),
             description: fields.required_text("description")?.to_string(),

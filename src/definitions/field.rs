@@ -9,22 +9,36 @@ use crate::types::nearest::nearest;
 
 const MAX_NAME_CHARS: usize = 64;
 
-/// The entries of one front matter. Keys that nobody asks for are ignored: such files are shared between programs.
+/// Keys of other programs that are near one of ours and mean something else.
+const FOREIGN: [&str; 1] = ["mode"];
+
+/// The entries of one front matter. Keys that nobody asks for are ignored, as such files are shared between programs; but
+/// not one that was most likely meant for a known key, or an agent that was to be narrowed would not be.
 pub(super) struct Fields {
     entries: Vec<Entry>,
 }
 
 impl Fields {
-    pub(super) fn new(entries: Vec<Entry>) -> Fields {
-        Fields { entries }
+    /// # Errors
+    /// A key is none of the known ones, and near one of them.
+    pub(super) fn new(entries: Vec<Entry>, known: &[&str]) -> Result<Fields, String> {
+        for Entry { key, line, .. } in &entries {
+            if known.contains(&key.as_str()) || FOREIGN.contains(&key.as_str()) {
+                continue;
+            }
+            if let Some(meant) = nearest(key, known.iter().copied()) {
+                return Err(format!("line {line}: unknown key {}; did you mean {}?", quote(key), quote(meant)));
+            }
+        }
+        Ok(Fields { entries })
     }
 
     /// The text of a key that must be there; no blanks around it, and not empty.
     ///
     /// # Errors
-    /// The key is missing, in which case a key that was most likely meant for it is named, or no text stands there.
+    /// The key is missing, or no text stands there.
     pub(super) fn required_text(&self, key: &str) -> Result<&str, String> {
-        self.text(key)?.ok_or_else(|| self.missing(key))
+        self.text(key)?.ok_or_else(|| missing(key))
     }
 
     /// The text of a key that may be left out; no blanks around it, and not empty.
@@ -88,16 +102,7 @@ impl Fields {
     /// # Errors
     /// As those of [`name`](Fields::name) and of [`required_text`](Fields::required_text).
     pub(super) fn required_name(&self) -> Result<&str, String> {
-        self.name()?.ok_or_else(|| self.missing("name"))
-    }
-
-    fn missing(&self, key: &str) -> String {
-        match self.entries.iter().find(|entry| nearest(&entry.key, [key]).is_some()) {
-            Some(Entry { key: other, line, .. }) => {
-                format!("line {line}: unknown key {}; did you mean {}?", quote(other), quote(key))
-            }
-            None => format!("expected a key {} in the front matter, which is missing", quote(key)),
-        }
+        self.name()?.ok_or_else(|| missing("name"))
     }
 
     fn find(&self, key: &str) -> Option<&Entry> {
@@ -111,6 +116,10 @@ pub(super) const NAME: &str = "a name of 1 to 64 letters (a to z, A to Z), digit
 pub(super) fn is_name(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=MAX_NAME_CHARS).contains(&text.len()) && text.bytes().all(allowed)
+}
+
+fn missing(key: &str) -> String {
+    format!("expected a key {} in the front matter, which is missing", quote(key))
 }
 
 fn wrong(key: &str, line: usize, expected: &str, got: &str) -> String {

@@ -78,7 +78,7 @@ impl Definition for Skill {
     fn read(file: &Path) -> Result<Skill, String> {
         let text = file::read(file)?;
         let parts = front_matter::parts(&text)?;
-        let fields = Fields::new(yaml::read(parts.front_matter)?);
+        let fields = Fields::new(yaml::read(parts.front_matter)?, &["name", "description", "tags"])?;
         let folder = file.parent().unwrap_or(file);
         let name = match fields.name()? {
             Some(name) => name.to_string(),

@@ -101,6 +101,11 @@ impl ToolSet {
         self.by_name.get(name).map(Rc::as_ref)
     }
 
+    /// Whether the built-in tool of this name is there, and no other in its place.
+    pub fn has_builtin(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|tool| matches!(tool.executor, Executor::Builtin(_)))
+    }
+
     /// Whether there is a tool that ends the run.
     pub fn has_final(&self) -> bool {
         self.has_final

@@ -12,6 +12,8 @@ use serde_json::Value;
 const MAX_SHOWN_CHARS: usize = 80;
 /// Characters of one problem's text: an `enum` or a `pattern` may be long.
 const MAX_TEXT_CHARS: usize = 240;
+/// Allowed values that are listed.
+const MAX_LISTED_VALUES: usize = 12;
 /// Alternatives within alternatives that are followed to the closest: what a readable input can hold.
 const MAX_ALTERNATIVE_DEPTH: usize = 128;
 /// Unknown fields of one object that are named.
@@ -96,13 +98,19 @@ fn explain(error: &ValidationError<'_>, alternative_depth: usize, problems: &mut
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
             match closest(path, context).filter(|_| alternative_depth > 0) {
                 Some(branch) => branch.iter().for_each(|error| explain(error, alternative_depth - 1, problems)),
-                None => add(field(path), format!("{} matches none of {} alternatives", value(), context.len())),
+                None => match allowed_values(path, context) {
+                    Some(allowed) => problems.push(none_of(path, &value(), allowed.into_iter())),
+                    None => add(field(path), format!("{} matches none of {} alternatives", value(), context.len())),
+                },
             }
         }
         Kind::OneOfMultipleValid { .. } => add(field(path), format!("{} matches more than one alternative", value())),
         Kind::FalseSchema => add(field(path), "is not allowed".to_owned()),
         Kind::Not { .. } => add(field(path), format!("{} is not allowed", value())),
         Kind::Constant { expected_value } => add(field(path), format!("must be {}", show(expected_value))),
+        Kind::Enum { options } => {
+            problems.push(none_of(path, &value(), options.as_array().into_iter().flatten()));
+        }
         Kind::AdditionalItems { limit } => add(field(path), format!("has more than {limit} items")),
         Kind::UnevaluatedItems { .. } => add(field(path), "has items that the schema does not allow".to_owned()),
         Kind::Contains => add(field(path), "holds no item, or not as many, that the schema asks for".to_owned()),
@@ -114,6 +122,44 @@ fn explain(error: &ValidationError<'_>, alternative_depth: usize, problems: &mut
         }
         _ => add(field(path), error.masked_with(value()).to_string()),
     }
+}
+
+/// What an input must be one of: a model can only repair it when it is told all of them.
+fn none_of<'v>(path: &str, shown: &str, allowed: impl Iterator<Item = &'v Value>) -> String {
+    let mut values: Vec<String> = Vec::new();
+    let mut others = 0_usize;
+    for value in allowed {
+        if values.len() < MAX_LISTED_VALUES {
+            values.push(show(value));
+        } else {
+            others += 1;
+        }
+    }
+    match others {
+        0 => {}
+        1 => values.push("1 other value".to_owned()),
+        more => values.push(format!("{more} other values")),
+    }
+    let last = values.pop().unwrap_or_default();
+    let list = if values.is_empty() { last } else { format!("{} or {last}", values.join(", ")) };
+    format!("{}: {shown} is not one of {list}", field(path))
+}
+
+/// The values that the input may be, where each alternative is a value, or some.
+fn allowed_values<'e>(path: &str, alternatives: &'e [Vec<ValidationError<'static>>]) -> Option<Vec<&'e Value>> {
+    let mut allowed = Vec::new();
+    for errors in alternatives {
+        let mut here = errors.iter().filter(|error| error.instance_path().as_str() == path);
+        match here.find_map(|error| match error.kind() {
+            Kind::Constant { expected_value } => Some(std::slice::from_ref(&**expected_value)),
+            Kind::Enum { options } => options.as_array().map(Vec::as_slice),
+            _ => None,
+        }) {
+            Some(values) => allowed.extend(values),
+            None => return None,
+        }
+    }
+    Some(allowed)
 }
 
 /// The alternative that the input most likely means: of its kind, and with the fewest problems.

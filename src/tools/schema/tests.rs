@@ -90,6 +90,25 @@ fn values_names_and_whole_problems_are_cut() {
 }
 
 #[test]
+fn the_values_that_are_allowed_are_listed_up_to_a_dozen() {
+    let options = |count: usize| (1..=count).map(|index| format!("value {index:02} {}", "x".repeat(40)));
+    let of = |count: usize| json!({ "properties": { "a": { "enum": options(count).collect::<Vec<_>>() } } });
+    let dozen = problem(&of(12), &json!({ "a": "y" }));
+    for value in options(12) {
+        assert!(dozen.contains(&format!("{value:?}")), "{dozen}");
+    }
+    assert!(!dozen.contains("other") && dozen.starts_with(r#"a: "y" is not one of "value 01 "#), "{dozen}");
+    assert!(problem(&of(13), &json!({ "a": "y" })).ends_with(" or 1 other value"));
+    assert!(problem(&of(20), &json!({ "a": "y" })).ends_with(" or 8 other values"));
+    let one = json!({ "properties": { "a": { "enum": ["b"] } } });
+    assert_eq!(problem(&one, &json!({ "a": 1 })), r#"a: 1 is not one of "b""#);
+    let literals = json!({ "properties": { "a": { "anyOf": [
+        { "type": "string", "const": "b" }, { "const": 2 }, { "enum": [true, null] },
+    ] } } });
+    assert_eq!(problem(&literals, &json!({ "a": 3 })), r#"a: 3 is not one of "b", 2, true or null"#);
+}
+
+#[test]
 fn of_alternatives_the_closest_is_explained() {
     let shapes = json!({ "properties": { "shape": { "oneOf": [
         { "type": "object", "properties": { "kind": { "const": "circle" }, "radius": { "type": "number" } }, "required": ["kind", "radius"] },
