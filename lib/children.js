@@ -2,7 +2,7 @@
 // core asks for, and what they said. When which of them runs, and what became of it, is the core's.
 import { randomUUID } from "node:crypto";
 
-import { completionInput, completionOf } from "./completion.js";
+import { completionInput, completionOf, quotable } from "./completion.js";
 import { notifyAll } from "./listeners.js";
 import { Run } from "./run.js";
 
@@ -44,7 +44,7 @@ export function performMakeRun(family, _run, { id, group, agent, definition, mod
       input: prompt,
       messages: userMessages(prompt),
       steer: undefined,
-      onText: (text) => origin.texts.set(agent, text),
+      onText: (text) => origin.texts.set(agent, quotable(text)),
       parent: origin.run,
     });
     run.attach();

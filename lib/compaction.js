@@ -6,6 +6,7 @@ import { AgentError } from "./errors.js";
 import { isOverdue, yieldToEventLoop } from "./fairness.js";
 import { copyFrozen } from "./frozen.js";
 import { callHost } from "./host-call.js";
+import { wantStream } from "./malformed-stream.js";
 import { isReference, reference, wholeLetters } from "./sessions/archive.js";
 import { messageProblem } from "./sessions/fold.js";
 import { Places, placeOf } from "./sessions/places.js";
@@ -152,7 +153,8 @@ export function performSummarise(family, run, { id, to, except, instructions: as
         lazy.signal,
       );
       let done;
-      for await (const chunk of stream) if (chunk?.type === "message_done") done = chunk;
+      for await (const chunk of wantStream(stream, "the model's stream()", "stream"))
+        if (chunk?.type === "message_done") done = chunk;
       const text = summaryText(done?.message);
       if (text === "") throw new AgentError("the model answered with no summary", { code: "no_summary" });
       run.values.set(id, withinTokens(text, maxTokens - SUMMARY_HEAD_TOKENS));

@@ -20,7 +20,7 @@ const HEADING = new RegExp(
 
 /**
  * @param {{ id: string, label: string, status: string, children: { name: string, agent: string, status: string, error?: string }[] }} told
- * @param {(agent: string) => string} textOf what a child said last
+ * @param {(agent: string) => string} textOf what a child said last, as `quotable` made it
  * @returns {object} a BackgroundCompletion, frozen
  */
 export function completionOf({ id, label, status, children }, textOf) {
@@ -30,9 +30,14 @@ export function completionOf({ id, label, status, children }, textOf) {
 
 function section({ name, agent, status, error }, text) {
   const said = status === "completed" || status === "max_turns" ? text : "";
-  const body = error === undefined ? said : `Error: ${error}`;
+  const body = error === undefined ? said : quotable(`Error: ${error}`);
   const heading = `## ${harmless(name)} (agentId: ${agent}; status: ${status})`;
-  return body === "" ? heading : `${heading}\n\n${harmless(cut(body))}`;
+  return body === "" ? heading : `${heading}\n\n${body}`;
+}
+
+/** What a child said, as it stands in its section. Made when the child ends: all of them at once would take long. */
+export function quotable(text) {
+  return harmless(cut(text));
 }
 
 /** The input of the run that takes a completion up. */

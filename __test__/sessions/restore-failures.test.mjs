@@ -153,17 +153,6 @@ test("a log that cannot be cut undoes the files, and its error is passed on as i
   assert.equal((await w.agent.restore(sessionId, 0)).restoredFiles.length, 20);
 });
 
-test("a truncate() that cuts nothing is found out, and the files are as they were", async (t) => {
-  const checkpointer = slowStore();
-  const w = await changedByAgent(t, { checkpointer });
-  const { truncate } = checkpointer;
-  checkpointer.truncate = async () => {};
-  await assert.rejects(w.agent.restore(sessionId, 0), { code: "store_invalid", message: /truncate\(\)/ });
-  assertUnchanged(w);
-  checkpointer.truncate = truncate;
-  assert.equal((await w.agent.restore(sessionId, 0)).restoredFiles.length, 20);
-});
-
 test("another writer between reading and cutting is a conflict, and nothing is lost", async (t) => {
   const w = await changedByAgent(t);
   whenCompleted(w, 3, () => {
