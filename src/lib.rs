@@ -21,6 +21,7 @@ pub mod session;
 pub mod tasks;
 pub mod tools;
 pub mod types;
+pub mod work_time;
 pub mod workspace;
 
 #[cfg(feature = "node")]

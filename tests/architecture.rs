@@ -15,6 +15,7 @@ const LEVELS: &[(&str, u8)] = &[
     ("types", 0),
     ("error", 0),
     ("event", 0),
+    ("work_time", 0),
     ("config_file", 1),
     ("glob", 1),
     ("host", 1),

@@ -3,6 +3,7 @@
 
 mod builtin;
 mod character;
+mod decode;
 mod expansion;
 mod heredoc;
 mod plain;

@@ -4,16 +4,19 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
+
+use super::decode::Characters;
+use crate::work_time::work_time;
 
 pub(super) const MAX_BYTES: usize = 32 * 1024;
 pub(super) const MAX_LEVELS: usize = 200;
 
 /// How often the parser asks whether to go on. What a person would write takes a fraction of it.
 const MAX_PROGRESS_CALLS: usize = 250;
-/// Only for what the bounds above miss: a bound in time makes verdicts depend on what else the machine does.
+/// Only for what the bounds above miss: of work, so that no verdict depends on what else the machine does.
 const MAX_PARSE_TIME: Duration = Duration::from_millis(10);
 
 /// The parser looks at a pipeline in many ways at once, and takes long between two looks at the clock.
@@ -214,19 +217,20 @@ fn parse_tree(text: &str) -> Option<Tree> {
             *kept = Some(parser);
         }
         let parser = kept.as_mut()?;
-        let start = Instant::now();
+        let start = work_time();
         let mut calls = 0;
         let mut progress = |state: &tree_sitter::ParseState| {
             calls += 1;
             // How the parser would recover is of no interest, and can take seconds.
-            let over = state.has_error() || calls > MAX_PROGRESS_CALLS || start.elapsed() > MAX_PARSE_TIME;
+            let over =
+                state.has_error() || calls > MAX_PROGRESS_CALLS || work_time().saturating_sub(start) > MAX_PARSE_TIME;
             if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let options = ParseOptions::new().progress_callback(&mut progress);
         let bytes = text.as_bytes();
         // The whole text at once: the scanner is not to be trusted with a text that ends early.
         let mut rest = |at: usize, _| bytes.get(at..).unwrap_or_default();
-        let tree = parser.parse_with_options(&mut rest, None, Some(options));
+        let tree = parser.parse_custom_encoding::<Characters, _, _>(&mut rest, None, Some(options));
         if tree.is_none() {
             // What was stopped would go on with the next text otherwise.
             parser.reset();
