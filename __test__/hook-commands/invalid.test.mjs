@@ -9,6 +9,15 @@ import { scriptedModel } from "../support/model.mjs";
 import { hookFolder } from "./hooked.mjs";
 import { INVALID, inEvent } from "./invalid-files.mjs";
 
+const agentIn = ({ workdir, home }) =>
+  createLiteAgent({
+    workdir,
+    home,
+    model: scriptedModel([{ text: "ok" }]),
+    sessions: false,
+    permission: policy(),
+  });
+
 for (const [name, [text, path, place, words]] of Object.entries(INVALID)) {
   test(`${name}: a ConfigError that says where and what`, async (t) => {
     for (const which of ["project", "global"]) {
@@ -16,14 +25,7 @@ for (const [name, [text, path, place, words]] of Object.entries(INVALID)) {
       const file = folder[`${which}File`];
       const before = statSync(file);
       assert.throws(
-        () =>
-          createLiteAgent({
-            workdir: folder.workdir,
-            home: folder.home,
-            model: scriptedModel([{ text: "ok" }]),
-            sessions: false,
-            permission: policy(),
-          }),
+        () => agentIn(folder),
         (error) => {
           assert.ok(error instanceof ConfigError, String(error));
           assert.ok(error.message.startsWith(`Invalid hooks configuration ${file}`), error.message);
@@ -49,17 +51,7 @@ test("one bad entry fails the file: the good ones do not run, and there is no ag
     global: { "run:start": [{ command: "touch good" }] },
     project: inEvent("run:end", "{}"),
   });
-  assert.throws(
-    () =>
-      createLiteAgent({
-        workdir: folder.workdir,
-        home: folder.home,
-        model: scriptedModel([{ text: "ok" }]),
-        sessions: false,
-        permission: policy(),
-      }),
-    ConfigError,
-  );
+  assert.throws(() => agentIn(folder), ConfigError);
   assert.equal(folder.read("good"), undefined);
 });
 
@@ -125,14 +117,7 @@ test("a hooks.json that leads to a file of another kind shows nothing of it", as
     rmSync(folder.projectFile);
     symlinkSync(elsewhere, folder.projectFile);
     assert.throws(
-      () =>
-        createLiteAgent({
-          workdir: folder.workdir,
-          home: folder.home,
-          model: scriptedModel([{ text: "ok" }]),
-          sessions: false,
-          permission: policy(),
-        }),
+      () => agentIn(folder),
       (error) => {
         assert.ok(error instanceof ConfigError, String(error));
         assert.match(error.message, /^Invalid hooks configuration .*line 1, column \d+/);
