@@ -943,7 +943,11 @@ export interface CreateLiteAgentConfig<O = unknown> {
   permissionMode?: "enforce" | "dry-run" | undefined;
   /** Store each decision of permission with the session, redacted, before the call runs. Default false. */
   permissionAudit?: boolean | undefined;
-  /** Masks secrets in diagnostics. Default {@link defaultRedactor}. */
+  /**
+   * Masks secrets in permission events, in the stored decisions (`permissionAudit`), in what hooks wrote and in diagnostics.
+   * Synchronous; a string for a string. Where it throws, or answers something else, `[withheld: redact() failed]` is shown.
+   * Default `defaultRedactor`.
+   */
   redact?: Redactor | undefined;
   /** Asked where the policy says "ask", one call at a time, children's included. Without it such calls are denied. */
   onApproval?: ApprovalHandler | undefined;
